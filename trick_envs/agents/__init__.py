@@ -1,0 +1,109 @@
+"""Players, named by short specs that every command and every ``opponents=`` takes.
+
+``"random"``: any legal card. ``"greedy"``: the game's rule of thumb. A path to a ``policy.onnx``: its best action;
+with ``:sample`` behind it, an action drawn from its distribution.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from trick_envs.engine.game import Setup
+
+Actions = npt.NDArray[np.int64]
+
+
+class Agent(Protocol):
+    """A player of one game, for many tables at once.
+
+    Attributes:
+        name: the spec it was made from.
+    """
+
+    name: str
+
+    def act(
+        self, observations: npt.NDArray[Any], action_masks: npt.NDArray[Any], states: npt.NDArray[Any] | None = None
+    ) -> Actions:
+        """Names a card for every row.
+
+        Args:
+            observations: ``(B, D)``, what the seat to act sees.
+            action_masks: ``(B, A)``, its legal actions; a row of zeros gets any action.
+            states: ``(B,)`` records, for players that compute on the game itself (they read of it only what the
+                seat to act has seen). ``BatchEnv.states``, or ``env.unwrapped.states`` of an AEC environment.
+
+        Returns:
+            ``(B,) int64`` legal actions.
+        """
+        ...
+
+    def seed(self, seed: int) -> None:
+        """Starts its random choices anew."""
+        ...
+
+
+class RandomAgent:
+    """Any legal card, each as likely."""
+
+    name = "random"
+
+    def __init__(self, seed: int = 0) -> None:
+        self.seed(seed)
+
+    def seed(self, seed: int) -> None:
+        self._rng = np.random.default_rng(seed)
+
+    def act(self, observations: Any, action_masks: Any, states: Any = None) -> Actions:
+        masks = np.asarray(action_masks)
+        draws = self._rng.random(masks.shape, np.float32)
+        return np.asarray((draws + 1.0) * (masks != 0)).argmax(axis=1)
+
+
+class GreedyAgent:
+    """The rule of thumb at the end of the game's rules file. Needs ``states``."""
+
+    name = "greedy"
+
+    def __init__(self, game: Setup) -> None:
+        self._greedy = game.kernels.greedy_actions
+
+    def seed(self, seed: int) -> None:
+        """It has no random choices."""
+
+    def act(self, observations: Any, action_masks: Any, states: Any = None) -> Actions:
+        if states is None:
+            raise ValueError("greedy computes on the game itself: call act(observations, action_masks, env.states)")
+        actions = np.zeros(len(states), np.int64)
+        self._greedy(states, actions)
+        return actions
+
+
+def make_agent(spec: str, game: Setup, seed: int = 0) -> Agent:
+    """A player from its spec.
+
+    Args:
+        spec: ``"random"``, ``"greedy"``, or a path to a policy (``.onnx``), perhaps with ``:sample`` behind it.
+        game: the game it is to play.
+        seed: of its random choices.
+
+    Raises:
+        ValueError: for a spec that means nothing, or a policy of another game; says what is allowed.
+    """
+    if spec == "random":
+        return RandomAgent(seed)
+    if spec == "greedy":
+        return GreedyAgent(game)
+    path, _, how = spec.rpartition(":") if spec.endswith(":sample") else (spec, "", "")
+    if path.endswith(".onnx"):
+        from trick_envs.agents.policy import PolicyAgent
+
+        return PolicyAgent(Path(path), game, sample=how == "sample", seed=seed)
+    raise ValueError(
+        f"{spec!r} is no player: expected 'random', 'greedy', or a path to a policy.onnx (':sample' behind it draws "
+        "from its distribution instead of playing its best action)"
+    )

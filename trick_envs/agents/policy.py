@@ -1,0 +1,104 @@
+"""Trained policies, as ONNX files: loading one runs none of its author's code, and needs no torch."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from trick_envs.engine.game import Setup
+
+METADATA_KEY = "trick_envs"
+FORMAT = 1
+
+
+def observation_version(game: Setup) -> str:
+    """What a policy's observation is bound to: it changes whenever the layout does."""
+    blocks = [(block.name, block.length) for block in game.layout]
+    return f"{game.rules.version}-{hashlib.sha256(repr(blocks).encode()).hexdigest()[:12]}"
+
+
+def policy_metadata(game: Setup, run: dict[str, Any]) -> dict[str, Any]:
+    """What a policy file says of itself.
+
+    Args:
+        game: what it plays.
+        run: where it comes from: JSON-serialisable.
+    """
+    return {
+        "format": FORMAT,
+        "game": game.rules.name,
+        "num_players": game.num_players,
+        "options": game.options,
+        "observation": observation_version(game),
+        "run": run,
+    }
+
+
+class PolicyAgent:
+    """A policy from an ONNX file: inputs ``observation`` and ``action_mask``, outputs ``logits`` and ``value``.
+
+    Args:
+        path: the file.
+        game: the game it is to play.
+        sample: draw from its distribution; else play its best action.
+        seed: of the draws.
+
+    Raises:
+        ValueError: if there is no such file, it is no policy, or it is for another game, number of players or
+            observation; says what it is for.
+    """
+
+    def __init__(self, path: Path, game: Setup, sample: bool = False, seed: int = 0) -> None:
+        try:
+            import onnxruntime
+        except ImportError:
+            raise ImportError("a policy file needs onnxruntime: pip install 'trick_envs[play]'") from None
+        if not path.is_file():
+            raise ValueError(f"{path}: there is no such policy file")
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
+        try:
+            self._session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+            found = json.loads(self._session.get_modelmeta().custom_metadata_map[METADATA_KEY])
+        except Exception as error:
+            raise ValueError(f"{path}: not a policy of trick_envs ({type(error).__name__}: {error})") from error
+        expected = policy_metadata(game, {})
+        for key, meaning in (
+            ("format", "file format"), ("game", "game"), ("num_players", "number of players"),
+            ("observation", "observation version"),
+        ):  # fmt: skip
+            if found.get(key) != expected[key]:
+                raise ValueError(f"{path}: a policy for {meaning} {found.get(key)!r}, but this is {expected[key]!r}")
+        self.name = f"{path}:sample" if sample else str(path)
+        self.metadata: dict[str, Any] = found
+        self._sample = sample
+        self.seed(seed)
+
+    def seed(self, seed: int) -> None:
+        """Starts its draws anew."""
+        self._rng = np.random.default_rng(seed)
+
+    def evaluate(
+        self, observations: npt.NDArray[Any], action_masks: npt.NDArray[Any]
+    ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
+        """Masked logits ``(B, A) float32`` (very negative where illegal) and values ``(B,) float32``."""
+        inputs = {
+            "observation": np.asarray(observations, np.float32),
+            "action_mask": np.asarray(action_masks, np.float32),
+        }
+        logits, values = self._session.run(["logits", "value"], inputs)
+        return np.asarray(logits), np.asarray(values).reshape(-1)
+
+    def act(
+        self, observations: npt.NDArray[Any], action_masks: npt.NDArray[Any], states: Any = None
+    ) -> npt.NDArray[np.int64]:
+        """Its best action for every row, or one drawn from its distribution."""
+        logits, _ = self.evaluate(observations, action_masks)
+        if self._sample:  # the Gumbel trick: adding this noise and taking the best draws from the softmax
+            logits = logits + self._rng.gumbel(size=logits.shape)
+        return logits.argmax(axis=1)

@@ -1,0 +1,402 @@
+"""The compiled kernels: what every interface, agent and search does with a game, whatever its rules.
+
+They are written once, as plain functions over a record (``state``) or an array of records (``states``), and bound to
+each game by ``bind_kernels``: the names under "the game" below then mean that game's functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+from trick_envs.engine import usual
+from trick_envs.engine.cards import WORD, CardSet, cards, first, has, is_empty, nth, rest, size
+from trick_envs.engine.compile import bind
+from trick_envs.engine.lowlevel import clear_bytes, clear_deal, popcount, write_bit_sums, write_bits
+from trick_envs.engine.observation import write_by_seat, write_number
+from trick_envs.engine.rng import draw, draw_from, draw_seed, seed_rng
+from trick_envs.engine.table import OVER, deal_hands, hand_size, kind, rank, relative, shuffle, sort_deck, suit
+
+REWARDS = ("score", "zero_sum", "win")
+SCORE, ZERO_SUM, WIN = range(len(REWARDS))
+
+# --- the game: what these names mean in the copy for a game (``game.py`` says what each does) ---------------------
+
+PHASES_OF_GAME: tuple[int, ...] = ()
+begin: Any
+legal: Any
+play: Any
+score_deal: Any
+features: Any
+worth: Any
+secrets: Any
+next_dealer: Any
+match_over: Any
+standing: Any
+
+OF_THE_GAME = (
+    "begin", "legal", "play", "score_deal", "features", "worth", "secrets", "next_dealer", "match_over", "standing",
+)  # fmt: skip
+
+
+# --- playing ------------------------------------------------------------------------------------------------------
+
+
+def lay_out(state: Any) -> None:
+    """Deals the cards as they lie in ``order`` and begins the deal."""
+    clear_deal(state)
+    deal_hands(state)
+    begin(state)
+
+
+def start_match(states: Any, i: int, template: Any, seed: Any) -> None:
+    """Makes ``states[i]`` the start of the match with this seed (``uint64``)."""
+    states[i] = template[0]
+    state = states[i]
+    seed_rng(state, seed)
+    state.dealer = draw(state, state.num_players)
+    shuffle_and_deal(state)
+
+
+def shuffle_and_deal(state: Any) -> None:
+    sort_deck(state)
+    shuffle(state)
+    lay_out(state)
+
+
+def advance(state: Any, card: int) -> bool:
+    """The seat to act names a legal card. Returns whether that ended the deal; the next one is then dealt already."""
+    play(state, card)
+    if state.phase != OVER:
+        return False
+    score_deal(state)
+    for seat in range(state.num_players):
+        state.score[seat] += state.deal_score[seat]
+    state.deal_number += 1
+    if not match_over(state):
+        state.dealer = next_dealer(state)
+        shuffle_and_deal(state)
+    return True
+
+
+def winners(state: Any) -> int:
+    """The seats with the best standing, as a set of bits."""
+    best, found = standing(state, 0), 1
+    for seat in range(1, state.num_players):
+        its = standing(state, seat)
+        if its > best:
+            best, found = its, 1 << seat
+        elif its == best:
+            found |= 1 << seat
+    return found
+
+
+def pay(state: Any, mode: int, rewards: Any) -> None:
+    """Writes what each seat gets for the deal that has just ended to ``rewards``."""
+    n = state.num_players
+    if mode == WIN:
+        won = winners(state) if state.phase == OVER else 0
+        count = popcount(won)
+        for seat in range(n):
+            if count == 0 or count == n:
+                rewards[seat] = 0.0
+            else:
+                rewards[seat] = 1.0 / count if (won >> seat) & 1 else -1.0 / (n - count)
+        return
+    total = 0
+    for seat in range(n):
+        total += state.deal_score[seat]
+    for seat in range(n):
+        own = state.deal_score[seat]
+        if mode == SCORE:
+            rewards[seat] = own
+        elif state.teams:
+            rewards[seat] = own - (total - 2 * own) / 2
+        else:
+            rewards[seat] = own - total / n
+
+
+def find(state: Any, action: int) -> int:
+    """The card that an action names now, or -1 if it names none that is legal.
+
+    Of two copies it is the one that more seats know of: what they see being played need not be the other one.
+    """
+    allowed = legal(state)
+    one = has(allowed, action)
+    if state.copies == 1:
+        return action if one else -1
+    other = has(allowed, action + WORD)
+    if one and other:
+        known_one, known_other = 0, 0
+        for seat in range(state.num_players):
+            known_one += has(cards(state.seen[seat]), action)
+            known_other += has(cards(state.seen[seat]), action + WORD)
+        one = known_one >= known_other
+    return action if one else action + WORD if other else -1
+
+
+# --- observing ----------------------------------------------------------------------------------------------------
+
+
+def write_cards(state: Any, held: CardSet, out: Any, at: int) -> int:
+    """How many of each kind there are in a set; returns where it ends."""
+    if state.copies == 1:
+        write_bits(held[0], held[1], WORD, out, at, state.kinds)
+    else:
+        write_bit_sums(held[0], held[1], out, at, state.kinds)
+    return at + state.kinds
+
+
+def write_mask(state: Any, out: Any) -> None:
+    """Which actions are legal for the seat to act; none when the match is over."""
+    if state.phase == OVER:
+        clear_bytes(out, 0, state.kinds)
+        return
+    allowed = legal(state)
+    if state.copies == 1:
+        write_bits(allowed[0], allowed[1], WORD, out, 0, state.kinds)
+    else:
+        write_bits(allowed[0] | allowed[1], 0, WORD, out, 0, state.kinds)
+
+
+def write_observation(state: Any, observer: int, out: Any, at: int) -> int:
+    """What ``trick_envs/engine/observation.py`` lists, from ``out[at]`` on; returns where it ends."""
+    n, suits, ranks = state.num_players, state.num_suits, state.num_ranks
+    at = write_cards(state, cards(state.hand[observer]), out, at)
+    at = write_by_seat(state, state.gone, state.kinds, observer, out, at)
+
+    clear_bytes(out, at, n * (suits + ranks))
+    for i in range(state.trick_size):
+        card = state.trick[i]
+        slot = at + relative(state, state.trick_seat[i], observer) * (suits + ranks)
+        out[slot + suit(state, card)] = 1
+        out[slot + suits + rank(state, card)] = 1
+    at += n * (suits + ranks)
+
+    at = write_by_seat(state, state.void, suits, observer, out, at)
+    seat = observer
+    for i in range(n):
+        out[at + i] = hand_size(state, seat)
+        seat = seat + 1 if seat + 1 < n else 0
+    at += n
+
+    for i in range(len(PHASES_OF_GAME)):
+        out[at + i] = state.phase == PHASES_OF_GAME[i]
+    at += len(PHASES_OF_GAME)
+    clear_bytes(out, at, 2 * n)
+    if state.phase != OVER:
+        out[at + relative(state, state.seat, observer)] = 1
+    out[at + n + relative(state, state.dealer, observer)] = 1
+    at += 2 * n
+
+    at = write_number(state.deal_number, out, at)
+    at = write_number(max(state.num_deals - state.deal_number - 1, 0), out, at)
+    seat = observer
+    for _ in range(n):
+        at = write_number(state.score[seat], out, at)
+        seat = seat + 1 if seat + 1 < n else 0
+    return features(state, observer, out, at)
+
+
+def look(states: Any, i: int, observer: int, observation: Any, mask: Any) -> int:
+    """Writes the observation and mask of one seat of ``states[i]``, both ``int8``; returns the observation's length."""
+    state = states[i]
+    if observer == state.seat:
+        write_mask(state, mask)
+    else:
+        clear_bytes(mask, 0, state.kinds)
+    return write_observation(state, observer, observation, 0)
+
+
+def look_at_all(states: Any, i: int, out: Any) -> int:
+    """Writes the vector of ``state()``; returns its length."""
+    state = states[i]
+    at = 0
+    for seat in range(state.num_players):
+        at = write_cards(state, cards(state.hand[seat]), out, at)
+    return write_observation(state, 0, out, secrets(state, out, at))
+
+
+# --- one game at a time -------------------------------------------------------------------------------------------
+
+
+ILLEGAL, DEAL_ENDED, MATCH_ENDED = -1, 16, 32  # what ``step_one`` returns, beside the next seat to act
+
+
+def step_one(states: Any, action: int, mode: int, rewards: Any) -> int:
+    """Plays an action in ``states[0]`` and pays, if that ends a deal.
+
+    Returns the seat to act next, plus ``DEAL_ENDED`` and ``MATCH_ENDED`` where so; ``ILLEGAL``, and changes nothing,
+    if the action is not legal.
+    """
+    state = states[0]
+    if action < 0 or action >= state.kinds or state.phase == OVER:
+        return ILLEGAL
+    card = find(state, action)
+    if card < 0:
+        return ILLEGAL
+    if not advance(state, card):
+        return state.seat
+    pay(state, mode, rewards)
+    return state.seat + DEAL_ENDED + (MATCH_ENDED if state.phase == OVER else 0)
+
+
+def next_seed(states: Any) -> Any:
+    """The seed of the match that follows the one in ``states[0]``."""
+    return draw_seed(states[0])
+
+
+def winners_of(states: Any) -> int:
+    """The seats with the best standing in ``states[0]``, as a set of bits."""
+    return winners(states[0])
+
+
+def legal_of(states: Any) -> CardSet:
+    """The cards that the seat to act may name in ``states[0]``."""
+    return legal(states[0])
+
+
+def set_order(states: Any, order: Any, dealer: int) -> None:
+    """Deals given cards (``order``: hand after hand, then the stock) instead of those of the current deal."""
+    state = states[0]
+    for i in range(state.num_cards):
+        state.order[i] = order[i]
+    state.dealer = dealer
+    lay_out(state)
+
+
+# --- many games at once -------------------------------------------------------------------------------------------
+
+
+def reset_all(states: Any, template: Any, seeds: Any) -> None:
+    """Starts a match with its seed in every record."""
+    for i in range(states.shape[0]):
+        start_match(states, i, template, seeds[i])
+
+
+def look_all(states: Any, observations: Any, masks: Any, seats: Any) -> None:
+    """Observation and mask of the seat to act, for every record."""
+    for i in range(states.shape[0]):
+        state = states[i]
+        seats[i] = state.seat
+        write_mask(state, masks[i])
+        write_observation(state, state.seat, observations[i], 0)
+
+
+def first_illegal(states: Any, actions: Any) -> int:
+    """The index of the first record whose action is not legal, or -1."""
+    for i in range(states.shape[0]):
+        action = actions[i]
+        state = states[i]
+        if action < 0 or action >= state.kinds or state.phase == OVER or find(state, action) < 0:
+            return i
+    return -1
+
+
+def step_all(
+    states: Any,
+    template: Any,
+    actions: Any,
+    mode: int,
+    observations: Any,
+    masks: Any,
+    seats: Any,
+    rewards: Any,
+    ends: Any,
+) -> None:
+    """Plays a legal action in every record, starts the next match where one ended, and looks."""
+    for i in range(states.shape[0]):
+        state = states[i]
+        ends[i] = 0
+        if advance(state, find(state, actions[i])):
+            pay(state, mode, rewards[i])
+            if state.phase == OVER:
+                ends[i] = 1
+                start_match(states, i, template, draw_seed(state))
+        else:
+            for seat in range(state.num_players):
+                rewards[i, seat] = 0.0
+        seats[i] = state.seat
+        write_mask(state, masks[i])
+        write_observation(state, state.seat, observations[i], 0)
+
+
+def random_card(streams: Any, i: int, allowed: CardSet) -> int:
+    """One of the cards, each as likely."""
+    return nth(allowed, draw_from(streams, i, size(allowed)))
+
+
+def random_playouts(states: Any, template: Any, streams: Any, plays: int) -> int:
+    """Plays ``plays`` random cards in every record, match after match; returns how many deals ended."""
+    deals = 0
+    for i in range(states.shape[0]):
+        state = states[i]
+        for _ in range(plays):
+            if advance(state, random_card(streams, i, legal(state))):
+                deals += 1
+                if state.phase == OVER:
+                    start_match(states, i, template, draw_seed(state))
+    return deals
+
+
+def random_actions(masks: Any, streams: Any, actions: Any) -> None:
+    """A random legal action for every row of ``masks``."""
+    for i in range(masks.shape[0]):
+        count = 0
+        for action in range(masks.shape[1]):
+            count += masks[i, action] != 0
+        if count == 0:
+            continue
+        chosen = draw_from(streams, i, count)
+        for action in range(masks.shape[1]):
+            if masks[i, action] != 0:
+                if chosen == 0:
+                    actions[i] = action
+                    break
+                chosen -= 1
+
+
+def greedy(state: Any) -> int:
+    """The game's rule of thumb: of the legal cards the one it likes best."""
+    allowed = legal(state)
+    best = first(allowed)
+    most = worth(state, best)
+    allowed = rest(allowed)
+    while not is_empty(allowed):
+        card = first(allowed)
+        allowed = rest(allowed)
+        its = worth(state, card)
+        if its > most:
+            best, most = card, its
+    return best
+
+
+def greedy_actions(states: Any, actions: Any) -> None:
+    """What the game's rule-of-thumb player names, for every record whose match goes on."""
+    for i in range(states.shape[0]):
+        state = states[i]
+        if state.phase != OVER:
+            actions[i] = kind(state, greedy(state))
+
+
+# --- binding ------------------------------------------------------------------------------------------------------
+
+
+_IN_ORDER = (
+    lay_out, shuffle_and_deal, start_match, advance, winners, pay, find, write_cards, write_mask, write_observation,
+    look, look_at_all, step_one, next_seed, winners_of, legal_of, set_order, reset_all, look_all, first_illegal, step_all, random_card, random_playouts,
+    random_actions, greedy, greedy_actions,
+)  # fmt: skip
+
+
+def bind_kernels(module: ModuleType, name: str, phases: Sequence[int]) -> SimpleNamespace:
+    """All kernels, bound to the functions of a game's rules file."""
+    assert module.__file__ is not None
+    source = module.__file__
+    bound: dict[str, Any] = {"PHASES_OF_GAME": tuple(phases)}
+    for function in OF_THE_GAME:
+        bound[function] = getattr(module, function, None) or getattr(usual, function)
+    for kernel in _IN_ORDER:
+        bound[kernel.__name__] = bind(kernel, bound, name, source)
+    return SimpleNamespace(**bound)

@@ -1,0 +1,223 @@
+"""The tricks of the compiler, under names that say what they do.
+
+Each function here is plain Python (used as it stands with ``NUMBA_DISABLE_JIT=1``) with a compiled twin that
+Numba calls instead. Nothing else in the package touches bits, pointers or unsigned arithmetic.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic, overload
+
+DEAL_STARTS_AT = "tricks"  # the first field of a record that belongs to the running deal alone
+
+_WORD = (1 << 64) - 1
+_GOLDEN, _MIX_1, _MIX_2 = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
+
+
+def popcount(word: int) -> int:
+    """How many bits of a non-negative ``word`` are set."""
+    return int(word).bit_count()
+
+
+def lowest_bit(word: int) -> int:
+    """The position of the lowest set bit of a positive ``word``."""
+    return (int(word) & -int(word)).bit_length() - 1
+
+
+def highest_bit(word: int) -> int:
+    """The position of the highest set bit of a positive ``word``."""
+    return int(word).bit_length() - 1
+
+
+def splitmix(state: Any) -> tuple[Any, Any]:
+    """One step of SplitMix64 (Steele, Lea, Flood 2014): the next state and 64 random bits, both ``uint64``."""
+    following = (int(state) + _GOLDEN) & _WORD
+    bits = following
+    bits = ((bits ^ (bits >> 30)) * _MIX_1) & _WORD
+    bits = ((bits ^ (bits >> 27)) * _MIX_2) & _WORD
+    return np.uint64(following), np.uint64(bits ^ (bits >> 31))
+
+
+def scale_bits(bits: Any, count: int) -> int:
+    """Maps 64 random ``bits`` to an integer of ``0 … count - 1`` (multiply and shift; the bias is below ``count / 2**32``)."""
+    return int(((int(bits) >> 32) * int(count)) >> 32)
+
+
+def write_bits(low: int, high: int, split: int, out: Any, at: int, length: int) -> None:
+    """Writes ``length`` bits (118 at most) as bytes 0 or 1 to ``out[at:]``: first ``split`` bits of ``low``, then those of ``high``."""
+    bits = int(low) | (int(high) << split)
+    for k in range(length):
+        out[at + k] = (bits >> k) & 1
+
+
+def write_bit_sums(one: int, other: int, out: Any, at: int, length: int) -> None:
+    """Writes ``length`` bytes to ``out[at:]``: how many of the two words have the bit set (0, 1 or 2)."""
+    for k in range(length):
+        out[at + k] = ((int(one) >> k) & 1) + ((int(other) >> k) & 1)
+
+
+def copy_bytes(source: Any, start: int, out: Any, at: int, length: int) -> None:
+    """``out[at:at + length] = source[start:start + length]`` for one-dimensional arrays of one-byte items."""
+    out[at : at + length] = source[start : start + length]
+
+
+def clear_bytes(out: Any, at: int, length: int) -> None:
+    """``out[at:at + length] = 0`` for a one-dimensional array of one-byte items."""
+    out[at : at + length] = 0
+
+
+def clear_deal(state: Any) -> None:
+    """Sets everything in a record from the field ``DEAL_STARTS_AT`` on to zero."""
+    names = state.dtype.names
+    for name in names[names.index(DEAL_STARTS_AT) :]:
+        state[name] = 0
+
+
+# --- the compiled twins -------------------------------------------------------------------------------------------
+
+
+@intrinsic  # type: ignore[misc]
+def _popcount(typing: Any, word: Any) -> Any:
+    return types.int64(types.int64), lambda context, builder, signature, args: builder.ctpop(args[0])
+
+
+@intrinsic  # type: ignore[misc]
+def _lowest_bit(typing: Any, word: Any) -> Any:
+    def build(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
+
+    return types.int64(types.int64), build
+
+
+@intrinsic  # type: ignore[misc]
+def _leading_zeros(typing: Any, word: Any) -> Any:
+    def build(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.ctlz(args[0], ir.Constant(ir.IntType(1), 1))
+
+    return types.int64(types.int64), build
+
+
+def _pointer(context: Any, builder: Any, array_type: Any, array: Any, at: Any) -> Any:
+    """A byte pointer to ``array[at]`` of an array of one-byte items."""
+    data = context.make_array(array_type)(context, builder, value=array).data
+    return builder.gep(builder.bitcast(data, cgutils.voidptr_t), [at])
+
+
+@intrinsic  # type: ignore[misc]
+def _copy_bytes(typing: Any, source: Any, start: Any, out: Any, at: Any, length: Any) -> Any:
+    def build(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        origin = _pointer(context, builder, signature.args[0], args[0], args[1])
+        target = _pointer(context, builder, signature.args[2], args[2], args[3])
+        cgutils.raw_memcpy(builder, target, origin, args[4], 1)
+        return context.get_dummy_value()
+
+    return types.void(source, types.int64, out, types.int64, types.int64), build
+
+
+@intrinsic  # type: ignore[misc]
+def _clear_bytes(typing: Any, out: Any, at: Any, length: Any) -> Any:
+    def build(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        target = _pointer(context, builder, signature.args[0], args[0], args[1])
+        cgutils.memset(builder, target, args[2], 0)
+        return context.get_dummy_value()
+
+    return types.void(out, types.int64, types.int64), build
+
+
+@overload(popcount, strict=False)
+def _compiled_popcount(word: Any) -> Any:
+    return lambda word: _popcount(word)
+
+
+@overload(lowest_bit, strict=False)
+def _compiled_lowest_bit(word: Any) -> Any:
+    return lambda word: _lowest_bit(word)
+
+
+@overload(highest_bit, strict=False)
+def _compiled_highest_bit(word: Any) -> Any:
+    return lambda word: 63 - _leading_zeros(word)
+
+
+@overload(splitmix, strict=False)
+def _compiled_splitmix(state: Any) -> Any:
+    golden, mix_1, mix_2 = np.uint64(_GOLDEN), np.uint64(_MIX_1), np.uint64(_MIX_2)
+    s30, s27, s31 = np.uint64(30), np.uint64(27), np.uint64(31)
+
+    def compiled(state: Any) -> Any:
+        following = state + golden
+        bits = (following ^ (following >> s30)) * mix_1
+        bits = (bits ^ (bits >> s27)) * mix_2
+        return following, bits ^ (bits >> s31)
+
+    return compiled
+
+
+@overload(scale_bits, strict=False)
+def _compiled_scale_bits(bits: Any, count: Any) -> Any:
+    half = np.uint64(32)
+    return lambda bits, count: np.int64(((bits >> half) * np.uint64(count)) >> half)
+
+
+@intrinsic  # type: ignore[misc]
+def _write_bits(typing: Any, low: Any, high: Any, split: Any, out: Any, at: Any, length: Any) -> Any:
+    """Both words become vectors of bytes in a buffer, of which ``length`` are copied."""
+
+    def build(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        low, high, split, out, at, length = args
+        byte, flags = ir.VectorType(ir.IntType(8), 64), ir.VectorType(ir.IntType(1), 64)
+        buffer = builder.bitcast(cgutils.alloca_once(builder, ir.ArrayType(ir.IntType(8), 128)), cgutils.voidptr_t)
+        for word, offset in ((low, ir.Constant(ir.IntType(64), 0)), (high, split)):
+            target = builder.bitcast(builder.gep(buffer, [offset]), byte.as_pointer())
+            builder.store(builder.zext(builder.bitcast(word, flags), byte), target, align=1)
+        cgutils.raw_memcpy(builder, _pointer(context, builder, signature.args[3], out, at), buffer, length, 1)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64, types.int64, out, types.int64, types.int64), build
+
+
+@overload(write_bits, strict=False)
+def _compiled_write_bits(low: Any, high: Any, split: Any, out: Any, at: Any, length: Any) -> Any:
+    return lambda low, high, split, out, at, length: _write_bits(low, high, split, out, at, length)
+
+
+@overload(write_bit_sums, strict=False)
+def _compiled_write_bit_sums(one: Any, other: Any, out: Any, at: Any, length: Any) -> Any:
+    def compiled(one: Any, other: Any, out: Any, at: Any, length: Any) -> Any:
+        for k in range(length):
+            out[at + k] = ((one >> k) & 1) + ((other >> k) & 1)
+
+    return compiled
+
+
+@overload(copy_bytes, strict=False)
+def _compiled_copy_bytes(source: Any, start: Any, out: Any, at: Any, length: Any) -> Any:
+    return lambda source, start, out, at, length: _copy_bytes(source, start, out, at, length)
+
+
+@overload(clear_bytes, strict=False)
+def _compiled_clear_bytes(out: Any, at: Any, length: Any) -> Any:
+    return lambda out, at, length: _clear_bytes(out, at, length)
+
+
+@intrinsic  # type: ignore[misc]
+def _clear_deal(typing: Any, state: Any) -> Any:
+    start, size = state.offset(DEAL_STARTS_AT), state.size
+
+    def build(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        target = builder.gep(builder.bitcast(args[0], cgutils.voidptr_t), [ir.Constant(ir.IntType(64), start)])
+        cgutils.memset(builder, target, ir.Constant(ir.IntType(64), size - start), 0)
+        return context.get_dummy_value()
+
+    return types.void(state), build
+
+
+@overload(clear_deal, strict=False)
+def _compiled_clear_deal(state: Any) -> Any:
+    return lambda state: _clear_deal(state)

@@ -1,0 +1,153 @@
+"""Many games in lock step: every call plays one card in each, in compiled code."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from trick_envs.engine.game import MAX_SEED, Setup, setup
+from trick_envs.engine.kernels import REWARDS
+from trick_envs.interfaces.reading import why_illegal
+
+
+def reward_mode(reward: str) -> int:
+    """The number of a reward mode.
+
+    Raises:
+        ValueError: if there is no such mode.
+    """
+    if reward not in REWARDS:
+        raise ValueError(f"reward: expected one of {', '.join(map(repr, REWARDS))}, not {reward!r}")
+    return REWARDS.index(reward)
+
+
+def checked_seed(seed: Any) -> int:
+    """A seed as an integer.
+
+    Raises:
+        ValueError: if it is no whole number of 64 bits.
+    """
+    if isinstance(seed, (bool, np.bool_)) or not isinstance(seed, (int, np.integer)) or not 0 <= int(seed) <= MAX_SEED:
+        raise ValueError(f"seed: expected a whole number of 0 to 2**64 - 1, not {seed!r}")
+    return int(seed)
+
+
+def fresh_seed() -> int:
+    """A seed from the system's entropy."""
+    return int(np.random.SeedSequence().generate_state(1, np.uint64)[0] >> np.uint64(11))
+
+
+class BatchEnv:
+    """``num_envs`` games of one kind in lock step, all seats in turn.
+
+    Every ``step`` names one card in every game, for whichever seat acts there. A finished match is followed at once
+    by the next one, with a seed from its own stream. The arrays below are written in place: copy what you keep.
+
+    Args:
+        game: the game, such as ``"pepper"``.
+        num_envs: how many games.
+        num_players: seats, where the rules allow a choice.
+        num_deals: exact length of a match; ``None`` plays what the original plays or recommends.
+        reward: ``"score"``, ``"zero_sum"`` or ``"win"``.
+        options: the game's own options.
+
+    Attributes:
+        observations: ``(num_envs, D) int8``: what the seat to act sees (``setup.layout`` says what is where).
+        action_masks: ``(num_envs, A) int8``: 1 for every legal action.
+        seats: ``(num_envs,) int64``: the seat to act.
+        rewards: ``(num_envs, players) float32``: what the last step paid every seat.
+        ends: ``(num_envs,) bool``: matches that the last step ended.
+        states: ``(num_envs,)`` records: the games themselves.
+        setup: the game as it is set up.
+    """
+
+    def __init__(
+        self,
+        game: str,
+        num_envs: int,
+        num_players: int | None = None,
+        num_deals: int | None = None,
+        reward: str = "score",
+        **options: Any,
+    ) -> None:
+        if isinstance(num_envs, bool) or not isinstance(num_envs, (int, np.integer)) or num_envs < 1:
+            raise ValueError(f"num_envs: expected a whole number of 1 or more, not {num_envs!r}")
+        self.setup: Setup = setup(game, num_players, num_deals, **options)
+        self.num_envs, self.num_players = int(num_envs), self.setup.num_players
+        self.reward = reward
+        self._mode = reward_mode(reward)
+        self.states = np.zeros(num_envs, self.setup.rules.dtype)
+        self.observations = np.zeros((num_envs, self.setup.layout.size), np.int8)
+        self.action_masks = np.zeros((num_envs, self.setup.num_actions), np.int8)
+        self.seats = np.zeros(num_envs, np.int64)
+        self.rewards = np.zeros((num_envs, self.num_players), np.float32)
+        self.ends = np.zeros(num_envs, np.bool_)
+        self._started = False
+
+    def reset(self, seed: int | Sequence[int] | npt.NDArray[Any] | None = None) -> None:
+        """Starts a match in every game.
+
+        Args:
+            seed: game ``i`` gets ``seed + i`` (the match that the other interfaces play with that seed), or a
+                sequence of one seed a game. ``None`` goes on in each game's own stream.
+
+        Raises:
+            ValueError: for a bad seed.
+        """
+        if seed is None and self._started:
+            seeds = [int(self.setup.kernels.next_seed(self.states[i : i + 1])) for i in range(self.num_envs)]
+        elif seed is None or isinstance(seed, (int, np.integer)):
+            first = fresh_seed() if seed is None else checked_seed(seed)
+            seeds = [(first + i) % (MAX_SEED + 1) for i in range(self.num_envs)]
+        else:
+            seeds = [checked_seed(one) for one in seed]
+            if len(seeds) != self.num_envs:
+                raise ValueError(f"seed: expected {self.num_envs} seeds, one a game, not {len(seeds)}")
+        self.setup.kernels.reset_all(self.states, self.setup.template, np.array(seeds, np.uint64))
+        self.look()
+        self.rewards[:] = 0
+        self.ends[:] = False
+        self._started = True
+
+    def look(self) -> None:
+        """Writes observations, masks and seats anew (after a change to ``states``)."""
+        self.setup.kernels.look_all(self.states, self.observations, self.action_masks, self.seats)
+
+    def step(self, actions: npt.ArrayLike) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.bool_]]:
+        """Plays one card in every game.
+
+        Args:
+            actions: ``(num_envs,)`` whole numbers: the action of the seat to act in each game.
+
+        Returns:
+            rewards, ``(num_envs, players) float32``, and ends, ``(num_envs,) bool``: views, written anew by the next
+            step. Where a match ended, observations already show the next one.
+
+        Raises:
+            ValueError: if an action is illegal; names game, seat, card and rule. No game has moved then.
+        """
+        if not self._started:
+            raise RuntimeError("call reset() before step()")
+        chosen = np.asarray(actions)
+        if chosen.shape != (self.num_envs,) or chosen.dtype.kind not in "iu":
+            raise ValueError(
+                f"actions: expected {self.num_envs} whole numbers, shape ({self.num_envs},), "
+                f"not shape {chosen.shape} of {chosen.dtype}"
+            )
+        chosen = chosen.astype(np.int64, copy=False)
+        kernels = self.setup.kernels
+        wrong = kernels.first_illegal(self.states, chosen)
+        if wrong >= 0:
+            state = self.states[wrong : wrong + 1]
+            raise ValueError(f"game {wrong}: {why_illegal(self.setup, state, int(chosen[wrong]))}")
+        kernels.step_all(
+            self.states, self.setup.template, chosen, self._mode, self.observations, self.action_masks, self.seats,
+            self.rewards, self.ends,
+        )  # fmt: skip
+        return self.rewards, self.ends
+
+    def __repr__(self) -> str:
+        return f"<BatchEnv of {self.num_envs} x {self.setup}>"

@@ -1,0 +1,5 @@
+"""Pepper as a PettingZoo AEC environment; the rules are in ``trick_envs/games/pepper.py``."""
+
+from trick_envs.interfaces.aec import environments
+
+env, raw_env = environments("pepper")
