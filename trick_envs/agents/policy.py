@@ -100,5 +100,5 @@ class PolicyAgent:
         """Its best action for every row, or one drawn from its distribution."""
         logits, _ = self.evaluate(observations, action_masks)
         if self._sample:  # the Gumbel trick: adding this noise and taking the best draws from the softmax
-            logits = logits + self._rng.gumbel(size=logits.shape)
+            return np.asarray(logits + self._rng.gumbel(size=logits.shape)).argmax(axis=1)
         return logits.argmax(axis=1)

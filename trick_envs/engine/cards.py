@@ -195,7 +195,7 @@ class Deck:
         dealt = [0] * self.kinds
         places = [(f"the hand of player_{seat}", hand, hand_size) for seat, hand in enumerate(hands)]
         places.append(("the stock", stock, self.size - hand_size * len(hands)))
-        for place, held, expected in places:
+        for place, held, _ in places:
             for text in held:
                 kind = self.parse(text)
                 if dealt[kind] == self.copies:

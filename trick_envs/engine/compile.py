@@ -75,9 +75,9 @@ def _cache_at(folder: Path) -> Iterator[None]:
 def _compile(function: F, folder: Path) -> F:
     with _cache_at(folder):
         try:
-            return numba.njit(function, cache=True, nogil=True, error_model="numpy", forceinline=True)  # type: ignore[no-any-return]
+            return numba.njit(function, cache=True, nogil=True, error_model="numpy", forceinline=True)
         except RuntimeError:  # no folder can be written: compile anew in every process
-            return numba.njit(function, nogil=True, error_model="numpy", forceinline=True)  # type: ignore[no-any-return]
+            return numba.njit(function, nogil=True, error_model="numpy", forceinline=True)
 
 
 def rule(function: F) -> F:

@@ -208,11 +208,7 @@ def setup(name: str, num_players: int | None = None, num_deals: int | None = Non
     game = load_rules(name).game
     players = game.default_players if num_players is None else num_players
     if players not in game.players or isinstance(players, bool):
-        allowed = (
-            " or ".join(map(str, game.players))
-            if len(game.players) < 3
-            else f"{min(game.players)} to {max(game.players)}"
-        )
+        allowed = " or ".join(map(str, game.players))
         raise ValueError(f"num_players: {name} is for {allowed} players, not {num_players!r}")
     if num_deals is not None and (
         isinstance(num_deals, bool) or not isinstance(num_deals, (int, np.integer)) or not 1 <= num_deals <= MAX_DEALS

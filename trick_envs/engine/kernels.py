@@ -6,9 +6,9 @@ each game by ``bind_kernels``: the names under "the game" below then mean that g
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import ModuleType, SimpleNamespace
-from typing import Any
+from typing import Any, TypeVar
 
 from trick_envs.engine import usual
 from trick_envs.engine.cards import WORD, CardSet, cards, first, has, is_empty, nth, rest, size
@@ -17,6 +17,8 @@ from trick_envs.engine.lowlevel import clear_bytes, clear_deal, popcount, write_
 from trick_envs.engine.observation import write_by_seat, write_number
 from trick_envs.engine.rng import draw, draw_from, draw_seed, seed_rng
 from trick_envs.engine.table import OVER, deal_hands, hand_size, kind, rank, relative, shuffle, sort_deck, suit
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 REWARDS = ("score", "zero_sum", "win")
 SCORE, ZERO_SUM, WIN = range(len(REWARDS))
@@ -40,9 +42,19 @@ OF_THE_GAME = (
 )  # fmt: skip
 
 
+_KERNELS: list[Callable[..., Any]] = []
+
+
+def kernel(function: F) -> F:
+    """Marks a function that ``bind_kernels`` copies and compiles for each game, in the order of this file."""
+    _KERNELS.append(function)
+    return function
+
+
 # --- playing ------------------------------------------------------------------------------------------------------
 
 
+@kernel
 def lay_out(state: Any) -> None:
     """Deals the cards as they lie in ``order`` and begins the deal."""
     clear_deal(state)
@@ -50,6 +62,7 @@ def lay_out(state: Any) -> None:
     begin(state)
 
 
+@kernel
 def start_match(states: Any, i: int, template: Any, seed: Any) -> None:
     """Makes ``states[i]`` the start of the match with this seed (``uint64``)."""
     states[i] = template[0]
@@ -59,12 +72,14 @@ def start_match(states: Any, i: int, template: Any, seed: Any) -> None:
     shuffle_and_deal(state)
 
 
+@kernel
 def shuffle_and_deal(state: Any) -> None:
     sort_deck(state)
     shuffle(state)
     lay_out(state)
 
 
+@kernel
 def advance(state: Any, card: int) -> bool:
     """The seat to act names a legal card. Returns whether that ended the deal; the next one is then dealt already."""
     play(state, card)
@@ -80,6 +95,7 @@ def advance(state: Any, card: int) -> bool:
     return True
 
 
+@kernel
 def winners(state: Any) -> int:
     """The seats with the best standing, as a set of bits."""
     best, found = standing(state, 0), 1
@@ -92,6 +108,7 @@ def winners(state: Any) -> int:
     return found
 
 
+@kernel
 def pay(state: Any, mode: int, rewards: Any) -> None:
     """Writes what each seat gets for the deal that has just ended to ``rewards``."""
     n = state.num_players
@@ -117,6 +134,7 @@ def pay(state: Any, mode: int, rewards: Any) -> None:
             rewards[seat] = own - total / n
 
 
+@kernel
 def find(state: Any, action: int) -> int:
     """The card that an action names now, or -1 if it names none that is legal.
 
@@ -139,6 +157,7 @@ def find(state: Any, action: int) -> int:
 # --- observing ----------------------------------------------------------------------------------------------------
 
 
+@kernel
 def write_cards(state: Any, held: CardSet, out: Any, at: int) -> int:
     """How many of each kind there are in a set; returns where it ends."""
     if state.copies == 1:
@@ -148,6 +167,7 @@ def write_cards(state: Any, held: CardSet, out: Any, at: int) -> int:
     return at + state.kinds
 
 
+@kernel
 def write_mask(state: Any, out: Any) -> None:
     """Which actions are legal for the seat to act; none when the match is over."""
     if state.phase == OVER:
@@ -160,6 +180,7 @@ def write_mask(state: Any, out: Any) -> None:
         write_bits(allowed[0] | allowed[1], 0, WORD, out, 0, state.kinds)
 
 
+@kernel
 def write_observation(state: Any, observer: int, out: Any, at: int) -> int:
     """What ``trick_envs/engine/observation.py`` lists, from ``out[at]`` on; returns where it ends."""
     n, suits, ranks = state.num_players, state.num_suits, state.num_ranks
@@ -199,6 +220,7 @@ def write_observation(state: Any, observer: int, out: Any, at: int) -> int:
     return features(state, observer, out, at)
 
 
+@kernel
 def look(states: Any, i: int, observer: int, observation: Any, mask: Any) -> int:
     """Writes the observation and mask of one seat of ``states[i]``, both ``int8``; returns the observation's length."""
     state = states[i]
@@ -209,6 +231,7 @@ def look(states: Any, i: int, observer: int, observation: Any, mask: Any) -> int
     return write_observation(state, observer, observation, 0)
 
 
+@kernel
 def look_at_all(states: Any, i: int, out: Any) -> int:
     """Writes the vector of ``state()``; returns its length."""
     state = states[i]
@@ -224,6 +247,7 @@ def look_at_all(states: Any, i: int, out: Any) -> int:
 ILLEGAL, DEAL_ENDED, MATCH_ENDED = -1, 16, 32  # what ``step_one`` returns, beside the next seat to act
 
 
+@kernel
 def step_one(states: Any, action: int, mode: int, rewards: Any) -> int:
     """Plays an action in ``states[0]`` and pays, if that ends a deal.
 
@@ -242,21 +266,25 @@ def step_one(states: Any, action: int, mode: int, rewards: Any) -> int:
     return state.seat + DEAL_ENDED + (MATCH_ENDED if state.phase == OVER else 0)
 
 
+@kernel
 def next_seed(states: Any) -> Any:
     """The seed of the match that follows the one in ``states[0]``."""
     return draw_seed(states[0])
 
 
+@kernel
 def winners_of(states: Any) -> int:
     """The seats with the best standing in ``states[0]``, as a set of bits."""
     return winners(states[0])
 
 
+@kernel
 def legal_of(states: Any) -> CardSet:
     """The cards that the seat to act may name in ``states[0]``."""
     return legal(states[0])
 
 
+@kernel
 def set_order(states: Any, order: Any, dealer: int) -> None:
     """Deals given cards (``order``: hand after hand, then the stock) instead of those of the current deal."""
     state = states[0]
@@ -269,12 +297,14 @@ def set_order(states: Any, order: Any, dealer: int) -> None:
 # --- many games at once -------------------------------------------------------------------------------------------
 
 
+@kernel
 def reset_all(states: Any, template: Any, seeds: Any) -> None:
     """Starts a match with its seed in every record."""
     for i in range(states.shape[0]):
         start_match(states, i, template, seeds[i])
 
 
+@kernel
 def look_all(states: Any, observations: Any, masks: Any, seats: Any) -> None:
     """Observation and mask of the seat to act, for every record."""
     for i in range(states.shape[0]):
@@ -284,6 +314,7 @@ def look_all(states: Any, observations: Any, masks: Any, seats: Any) -> None:
         write_observation(state, state.seat, observations[i], 0)
 
 
+@kernel
 def first_illegal(states: Any, actions: Any) -> int:
     """The index of the first record whose action is not legal, or -1."""
     for i in range(states.shape[0]):
@@ -294,6 +325,7 @@ def first_illegal(states: Any, actions: Any) -> int:
     return -1
 
 
+@kernel
 def step_all(
     states: Any,
     template: Any,
@@ -322,11 +354,13 @@ def step_all(
         write_observation(state, state.seat, observations[i], 0)
 
 
+@kernel
 def random_card(streams: Any, i: int, allowed: CardSet) -> int:
     """One of the cards, each as likely."""
     return nth(allowed, draw_from(streams, i, size(allowed)))
 
 
+@kernel
 def random_playouts(states: Any, template: Any, streams: Any, plays: int) -> int:
     """Plays ``plays`` random cards in every record, match after match; returns how many deals ended."""
     deals = 0
@@ -340,6 +374,7 @@ def random_playouts(states: Any, template: Any, streams: Any, plays: int) -> int
     return deals
 
 
+@kernel
 def random_actions(masks: Any, streams: Any, actions: Any) -> None:
     """A random legal action for every row of ``masks``."""
     for i in range(masks.shape[0]):
@@ -357,6 +392,7 @@ def random_actions(masks: Any, streams: Any, actions: Any) -> None:
                 chosen -= 1
 
 
+@kernel
 def greedy(state: Any) -> int:
     """The game's rule of thumb: of the legal cards the one it likes best."""
     allowed = legal(state)
@@ -372,6 +408,7 @@ def greedy(state: Any) -> int:
     return best
 
 
+@kernel
 def greedy_actions(states: Any, actions: Any) -> None:
     """What the game's rule-of-thumb player names, for every record whose match goes on."""
     for i in range(states.shape[0]):
@@ -383,20 +420,13 @@ def greedy_actions(states: Any, actions: Any) -> None:
 # --- binding ------------------------------------------------------------------------------------------------------
 
 
-_IN_ORDER = (
-    lay_out, shuffle_and_deal, start_match, advance, winners, pay, find, write_cards, write_mask, write_observation,
-    look, look_at_all, step_one, next_seed, winners_of, legal_of, set_order, reset_all, look_all, first_illegal, step_all, random_card, random_playouts,
-    random_actions, greedy, greedy_actions,
-)  # fmt: skip
-
-
 def bind_kernels(module: ModuleType, name: str, phases: Sequence[int]) -> SimpleNamespace:
     """All kernels, bound to the functions of a game's rules file."""
     assert module.__file__ is not None
     source = module.__file__
     bound: dict[str, Any] = {"PHASES_OF_GAME": tuple(phases)}
-    for function in OF_THE_GAME:
-        bound[function] = getattr(module, function, None) or getattr(usual, function)
-    for kernel in _IN_ORDER:
-        bound[kernel.__name__] = bind(kernel, bound, name, source)
+    for needed in OF_THE_GAME:
+        bound[needed] = getattr(module, needed, None) or getattr(usual, needed)
+    for function in _KERNELS:
+        bound[function.__name__] = bind(function, bound, name, source)
     return SimpleNamespace(**bound)

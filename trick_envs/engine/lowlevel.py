@@ -45,12 +45,15 @@ def splitmix(state: Any) -> tuple[Any, Any]:
 
 
 def scale_bits(bits: Any, count: int) -> int:
-    """Maps 64 random ``bits`` to an integer of ``0 … count - 1`` (multiply and shift; the bias is below ``count / 2**32``)."""
+    """Maps 64 random ``bits`` to an integer of ``0 … count - 1`` (multiply and shift).
+
+    The bias is below ``count / 2**32``.
+    """
     return int(((int(bits) >> 32) * int(count)) >> 32)
 
 
 def write_bits(low: int, high: int, split: int, out: Any, at: int, length: int) -> None:
-    """Writes ``length`` bits (118 at most) as bytes 0 or 1 to ``out[at:]``: first ``split`` bits of ``low``, then those of ``high``."""
+    """Writes ``length`` bits (118 at most), ``split`` of ``low`` and then ``high``, as bytes 0 or 1 to ``out[at:]``."""
     bits = int(low) | (int(high) << split)
     for k in range(length):
         out[at + k] = (bits >> k) & 1
@@ -82,12 +85,12 @@ def clear_deal(state: Any) -> None:
 # --- the compiled twins -------------------------------------------------------------------------------------------
 
 
-@intrinsic  # type: ignore[misc]
+@intrinsic
 def _popcount(typing: Any, word: Any) -> Any:
     return types.int64(types.int64), lambda context, builder, signature, args: builder.ctpop(args[0])
 
 
-@intrinsic  # type: ignore[misc]
+@intrinsic
 def _lowest_bit(typing: Any, word: Any) -> Any:
     def build(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
@@ -95,7 +98,7 @@ def _lowest_bit(typing: Any, word: Any) -> Any:
     return types.int64(types.int64), build
 
 
-@intrinsic  # type: ignore[misc]
+@intrinsic
 def _leading_zeros(typing: Any, word: Any) -> Any:
     def build(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.ctlz(args[0], ir.Constant(ir.IntType(1), 1))
@@ -109,7 +112,7 @@ def _pointer(context: Any, builder: Any, array_type: Any, array: Any, at: Any) -
     return builder.gep(builder.bitcast(data, cgutils.voidptr_t), [at])
 
 
-@intrinsic  # type: ignore[misc]
+@intrinsic
 def _copy_bytes(typing: Any, source: Any, start: Any, out: Any, at: Any, length: Any) -> Any:
     def build(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         origin = _pointer(context, builder, signature.args[0], args[0], args[1])
@@ -120,7 +123,7 @@ def _copy_bytes(typing: Any, source: Any, start: Any, out: Any, at: Any, length:
     return types.void(source, types.int64, out, types.int64, types.int64), build
 
 
-@intrinsic  # type: ignore[misc]
+@intrinsic
 def _clear_bytes(typing: Any, out: Any, at: Any, length: Any) -> Any:
     def build(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         target = _pointer(context, builder, signature.args[0], args[0], args[1])
@@ -165,7 +168,7 @@ def _compiled_scale_bits(bits: Any, count: Any) -> Any:
     return lambda bits, count: np.int64(((bits >> half) * np.uint64(count)) >> half)
 
 
-@intrinsic  # type: ignore[misc]
+@intrinsic
 def _write_bits(typing: Any, low: Any, high: Any, split: Any, out: Any, at: Any, length: Any) -> Any:
     """Both words become vectors of bytes in a buffer, of which ``length`` are copied."""
 
@@ -206,7 +209,7 @@ def _compiled_clear_bytes(out: Any, at: Any, length: Any) -> Any:
     return lambda out, at, length: _clear_bytes(out, at, length)
 
 
-@intrinsic  # type: ignore[misc]
+@intrinsic
 def _clear_deal(typing: Any, state: Any) -> Any:
     start, size = state.offset(DEAL_STARTS_AT), state.size
 

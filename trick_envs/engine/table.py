@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from trick_envs.engine.cards import EMPTY, WORD, CardSet, cards, common, has, is_empty, put, size, take, union
+from trick_envs.engine.cards import WORD, CardSet, cards, common, is_empty, put, size, take
 from trick_envs.engine.compile import rule
 from trick_envs.engine.rng import draw
 
@@ -267,11 +267,3 @@ def hand_size(state: Any, seat: int) -> int:
 def suit_size(state: Any, held: CardSet, wanted: int) -> int:
     """How many of the cards are of one suit."""
     return size(of_suit(state, held, wanted))
-
-
-__all__ = [
-    "COMMON_PLACES", "EMPTY", "contest", "FOLLOW", "KEEP", "LEAD", "OVER", "PASS", "PHASES", "PICK", "Place", "deal_hands",
-    "follow_suit", "hand_size", "has", "kind", "lay", "lead_trick", "led_suit", "left", "move",
-    "next_to_play", "of_suit", "put_away", "rank", "rank_if_led", "record_type", "relative", "right", "show", "shuffle", "sort_deck",
-    "suit", "suit_size", "trick_complete", "union",
-]  # fmt: skip

@@ -45,12 +45,13 @@ def deck(num_players: int) -> Deck:
 
 # The points of a card, by players and rank.
 POINTS = np.ones((6, 16), np.int64)
-for _players, _rank, _points in (
-    *((3, rank, points) for rank, points in (("5", 2), ("6", 3), ("J", 3), ("Q", 2))),
-    *((4, rank, 2) for rank in ("5", "6", "J", "Q")),
-    *((5, rank, 2) for rank in ("4", "5", "12", "13")),
+for _players, _points in (
+    (3, {"5": 2, "6": 3, "J": 3, "Q": 2}),
+    (4, {"5": 2, "6": 2, "J": 2, "Q": 2}),
+    (5, {"4": 2, "5": 2, "12": 2, "13": 2}),
 ):
-    POINTS[_players, deck(_players).ranks.index(_rank)] = _points
+    for _rank, _worth in _points.items():
+        POINTS[_players, deck(_players).ranks.index(_rank)] = _worth
 
 
 def blocks(num_players: int) -> Sequence[Block]:

@@ -64,8 +64,14 @@ class RawEnv(AECEnv[str, Any, Any]):
         super().__init__()
         self.setup, self.reward, self.render_mode = game, reward, render_mode
         name = f"{game.rules.name}_v{game.rules.version}"
-        self.metadata = {"name": name, "render_modes": ["ansi", "human"], "is_parallelizable": False, "render_fps": 2}
-        if render_mode is not None and render_mode not in self.metadata["render_modes"]:
+        modes = ["ansi", "human"]
+        self.metadata: dict[str, Any] = {
+            "name": name,
+            "render_modes": modes,
+            "is_parallelizable": False,
+            "render_fps": 2,
+        }
+        if render_mode is not None and render_mode not in modes:
             raise ValueError(f"render_mode: expected None, 'ansi' or 'human', not {render_mode!r}")
         self.num_players = game.num_players
         self.possible_agents = [f"player_{seat}" for seat in range(game.num_players)]
@@ -128,12 +134,13 @@ class RawEnv(AECEnv[str, Any, Any]):
         self._started = True
         self._given = given
         self._deals: list[dict[str, Any]] = []
+        self._actions: list[tuple[int, int]] = []
         self.agents = self.possible_agents[:]
         self.rewards = dict.fromkeys(self.agents, 0.0)
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
         self.terminations = dict.fromkeys(self.agents, False)
         self.truncations = dict.fromkeys(self.agents, False)
-        self.infos = {agent: {} for agent in self.agents}
+        self.infos: dict[str, dict[str, Any]] = {agent: {} for agent in self.agents}
         self._skip_agent_selection = None
         self._paid = self._finished = False
         self._open_deal()
@@ -216,8 +223,9 @@ class RawEnv(AECEnv[str, Any, Any]):
     def record(self) -> dict[str, Any]:
         """The match so far, as a JSON-serialisable dict that never changes once returned.
 
-        ``options`` are there where one is not the default. ``deals`` has an entry a deal: ``dealer``, ``hands`` as dealt, ``stock`` in drawing order, ``actions`` as
-        ``[seat, card]``, and its ``score`` by seat (``None`` while it is being played).
+        ``options`` are there where one is not the default. ``deals`` has an entry a deal: ``dealer``, ``hands`` as
+        dealt, ``stock`` in drawing order, ``actions`` as ``[seat, card]``, and its ``score`` by seat (``None`` while
+        it is being played).
         """
         deck = self.setup.deck
         deals = []
@@ -343,7 +351,7 @@ class RawEnv(AECEnv[str, Any, Any]):
             state = self._states[0]
             cards = state.order.copy() if order is None else np.array(order, np.int8)
             self._kernels.set_order(self._states, cards, state.dealer if dealer is None else dealer)
-        self._actions: list[tuple[int, int]] = []
+        self._actions = []
         deal = {
             "dealer": int(self._states["dealer"][0]),
             "order": self._states["order"][0].copy(),

@@ -15,9 +15,8 @@ def describe(setup: Setup, states: Any) -> str:
     state, deck = states[0], setup.deck
     n, phase = setup.num_players, phase_name(states)
     total = int(state.num_deals)
-    lines = [
-        f"{setup.rules.game.title}, deal {min(int(state.deal_number) + 1, total)} of {total}, dealer player_{state.dealer}"
-    ]
+    number = min(int(state.deal_number) + 1, total)
+    lines = [f"{setup.rules.game.title}, deal {number} of {total}, dealer player_{state.dealer}"]
     lies = places(setup, states)
     for seat in range(n):
         mark = ">" if phase != "over" and seat == state.seat else " "
@@ -32,9 +31,11 @@ def describe(setup: Setup, states: Any) -> str:
             f"{mark} player_{seat} [{int(state.score[seat]):+d}]  {hand}{''.join(elsewhere)}"
             + (f"  ({taken} taken)" if taken else "")
         )
-    for place in setup.rules.places:
-        if not place.per_seat and place.name not in _PLAIN and lies[place.name]:
-            lines.append(f"  {place.name}: {' '.join(deck.format_all(lies[place.name]))}")
+    lines += [
+        f"  {place.name}: {' '.join(deck.format_all(lies[place.name]))}"
+        for place in setup.rules.places
+        if not place.per_seat and place.name not in _PLAIN and lies[place.name]
+    ]
     trick = [f"player_{state.trick_seat[i]} {deck.format(int(state.trick[i]))}" for i in range(int(state.trick_size))]
     lines.append(f"  trick {int(state.tricks) + 1}: {', '.join(trick) or 'to be led'}" if phase != "over" else "  over")
     if phase != "over":
