@@ -63,6 +63,13 @@ def lay_out(state: Any) -> None:
 
 
 @kernel
+def shuffle_and_deal(state: Any) -> None:
+    sort_deck(state)
+    shuffle(state)
+    lay_out(state)
+
+
+@kernel
 def start_match(states: Any, i: int, template: Any, seed: Any) -> None:
     """Makes ``states[i]`` the start of the match with this seed (``uint64``)."""
     states[i] = template[0]
@@ -70,13 +77,6 @@ def start_match(states: Any, i: int, template: Any, seed: Any) -> None:
     seed_rng(state, seed)
     state.dealer = draw(state, state.num_players)
     shuffle_and_deal(state)
-
-
-@kernel
-def shuffle_and_deal(state: Any) -> None:
-    sort_deck(state)
-    shuffle(state)
-    lay_out(state)
 
 
 @kernel
