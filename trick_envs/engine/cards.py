@@ -109,6 +109,20 @@ def take(row: Any, card: int) -> None:
         row[1] &= ~(1 << (card - WORD))
 
 
+@rule
+def put_all(row: Any, some: CardSet) -> None:
+    """Adds cards to a place of the record."""
+    row[0] |= some[0]
+    row[1] |= some[1]
+
+
+@rule
+def take_all(row: Any, some: CardSet) -> None:
+    """Removes cards from a place of the record."""
+    row[0] &= ~some[0]
+    row[1] &= ~some[1]
+
+
 def members(some: Sequence[int] | Any) -> list[int]:
     """The cards of a set or of a place of the record, ascending (Python, for reading records)."""
     return [WORD * word + bit for word in (0, 1) for bit in range(WORD) if (int(some[word]) >> bit) & 1]

@@ -47,6 +47,7 @@ class Game:
         deals: how many deals the original plays or recommends (at most), for a number of players.
         phases: the phases that occur (observations mark the current one).
         teams: seats 0 and 2 play against seats 1 and 3.
+        hands_seen: a seat may come to know cards in the hands of others (observations then show which).
         places: places where cards lie, beside hands, table and piles.
         match_fields: fields of the record that last for a match, as for ``numpy.dtype``.
         deal_fields: fields of the record that are zero when a deal begins.
@@ -65,6 +66,7 @@ class Game:
     deals: Callable[[int], int]
     phases: Sequence[int]
     teams: bool = False
+    hands_seen: bool = False
     places: Sequence[Place] = ()
     match_fields: Sequence[tuple[Any, ...]] = ()
     deal_fields: Sequence[tuple[Any, ...]] = ()
@@ -107,7 +109,7 @@ class Rules:
         """The compiled kernels of the game (see ``trick_envs/engine/kernels.py``)."""
         from trick_envs.engine.kernels import bind_kernels
 
-        return bind_kernels(self.module, self.name, self.game.phases)
+        return bind_kernels(self.module, self.name, self.game)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return load_rules, (self.name,)

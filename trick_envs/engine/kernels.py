@@ -6,17 +6,22 @@ each game by ``bind_kernels``: the names under "the game" below then mean that g
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from types import ModuleType, SimpleNamespace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
 
 from trick_envs.engine import usual
-from trick_envs.engine.cards import WORD, CardSet, cards, first, has, is_empty, nth, rest, size
+from trick_envs.engine.cards import WORD, CardSet, cards, common, first, has, is_empty, nth, rest, size
 from trick_envs.engine.compile import bind
-from trick_envs.engine.lowlevel import clear_bytes, clear_deal, popcount, write_bit_sums, write_bits
-from trick_envs.engine.observation import write_by_seat, write_number
+from trick_envs.engine.lowlevel import clear_bytes, clear_deal, popcount, splitmix, write_bits
+from trick_envs.engine.observation import write_by_seat, write_cards, write_number
 from trick_envs.engine.rng import draw, draw_from, draw_seed, seed_rng
-from trick_envs.engine.table import OVER, deal_hands, hand_size, kind, rank, relative, shuffle, sort_deck, suit
+from trick_envs.engine.table import OVER, deal_hands, hand_size, kind, left, rank, relative, shuffle, sort_deck, suit
+
+if TYPE_CHECKING:
+    from trick_envs.engine.game import Game
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -26,6 +31,7 @@ SCORE, ZERO_SUM, WIN = range(len(REWARDS))
 # --- the game: what these names mean in the copy for a game (``game.py`` says what each does) ---------------------
 
 PHASES_OF_GAME: tuple[int, ...] = ()
+HANDS_SEEN = False
 begin: Any
 legal: Any
 play: Any
@@ -135,12 +141,17 @@ def pay(state: Any, mode: int, rewards: Any) -> None:
 
 
 @kernel
-def find(state: Any, action: int) -> int:
-    """The card that an action names now, or -1 if it names none that is legal.
+def kinds_of(state: Any, some: CardSet) -> CardSet:
+    """The kinds of some cards: what a player may name to play one of them."""
+    return some if state.copies == 1 else (some[0] | some[1], 0)
+
+
+@kernel
+def copy_named(state: Any, allowed: CardSet, action: int) -> int:
+    """The card among those allowed that an action names, or -1.
 
     Of two copies it is the one that more seats know of: what they see being played need not be the other one.
     """
-    allowed = legal(state)
     one = has(allowed, action)
     if state.copies == 1:
         return action if one else -1
@@ -154,17 +165,23 @@ def find(state: Any, action: int) -> int:
     return action if one else action + WORD if other else -1
 
 
+@kernel
+def find(state: Any, action: int) -> int:
+    """The card that an action names now, or -1 if it names none that is legal."""
+    return copy_named(state, legal(state), action)
+
+
 # --- observing ----------------------------------------------------------------------------------------------------
 
 
 @kernel
-def write_cards(state: Any, held: CardSet, out: Any, at: int) -> int:
-    """How many of each kind there are in a set; returns where it ends."""
-    if state.copies == 1:
-        write_bits(held[0], held[1], WORD, out, at, state.kinds)
-    else:
-        write_bit_sums(held[0], held[1], out, at, state.kinds)
-    return at + state.kinds
+def write_known(state: Any, observer: int, out: Any, at: int) -> int:
+    """What the observer knows of the other hands, its left neighbour's first; returns where it ends."""
+    seat = observer
+    for _ in range(state.num_players - 1):
+        seat = left(state, seat)
+        at = write_cards(state, common(cards(state.hand[seat]), cards(state.seen[observer])), out, at)
+    return at
 
 
 @kernel
@@ -173,11 +190,8 @@ def write_mask(state: Any, out: Any) -> None:
     if state.phase == OVER:
         clear_bytes(out, 0, state.kinds)
         return
-    allowed = legal(state)
-    if state.copies == 1:
-        write_bits(allowed[0], allowed[1], WORD, out, 0, state.kinds)
-    else:
-        write_bits(allowed[0] | allowed[1], 0, WORD, out, 0, state.kinds)
+    named = kinds_of(state, legal(state))
+    write_bits(named[0], named[1], WORD, out, 0, state.kinds)
 
 
 @kernel
@@ -185,6 +199,8 @@ def write_observation(state: Any, observer: int, out: Any, at: int) -> int:
     """What ``trick_envs/engine/observation.py`` lists, from ``out[at]`` on; returns where it ends."""
     n, suits, ranks = state.num_players, state.num_suits, state.num_ranks
     at = write_cards(state, cards(state.hand[observer]), out, at)
+    if HANDS_SEEN:
+        at = write_known(state, observer, out, at)
     at = write_by_seat(state, state.gone, state.kinds, observer, out, at)
 
     clear_bytes(out, at, n * (suits + ranks))
@@ -238,6 +254,9 @@ def look_at_all(states: Any, i: int, out: Any) -> int:
     at = 0
     for seat in range(state.num_players):
         at = write_cards(state, cards(state.hand[seat]), out, at)
+    if HANDS_SEEN:
+        for seat in range(state.num_players):
+            at = write_known(state, seat, out, at)
     return write_observation(state, 0, out, secrets(state, out, at))
 
 
@@ -355,9 +374,12 @@ def step_all(
 
 
 @kernel
-def random_card(streams: Any, i: int, allowed: CardSet) -> int:
-    """One of the cards, each as likely."""
-    return nth(allowed, draw_from(streams, i, size(allowed)))
+def random_card(state: Any, streams: Any, i: int) -> int:
+    """A legal card, every action as likely."""
+    allowed = legal(state)
+    named = kinds_of(state, allowed)
+    action = nth(named, draw_from(streams, i, size(named)))
+    return action if state.copies == 1 else copy_named(state, allowed, action)
 
 
 @kernel
@@ -367,7 +389,7 @@ def random_playouts(states: Any, template: Any, streams: Any, plays: int) -> int
     for i in range(states.shape[0]):
         state = states[i]
         for _ in range(plays):
-            if advance(state, random_card(streams, i, legal(state))):
+            if advance(state, random_card(state, streams, i)):
                 deals += 1
                 if state.phase == OVER:
                     start_match(states, i, template, draw_seed(state))
@@ -394,17 +416,17 @@ def random_actions(masks: Any, streams: Any, actions: Any) -> None:
 
 @kernel
 def greedy(state: Any) -> int:
-    """The game's rule of thumb: of the legal cards the one it likes best."""
-    allowed = legal(state)
-    best = first(allowed)
+    """The game's rule of thumb: of the legal actions the one it likes best."""
+    named = kinds_of(state, legal(state))
+    best = first(named)
     most = worth(state, best)
-    allowed = rest(allowed)
-    while not is_empty(allowed):
-        card = first(allowed)
-        allowed = rest(allowed)
-        its = worth(state, card)
+    named = rest(named)
+    while not is_empty(named):
+        action = first(named)
+        named = rest(named)
+        its = worth(state, action)
         if its > most:
-            best, most = card, its
+            best, most = action, its
     return best
 
 
@@ -414,17 +436,161 @@ def greedy_actions(states: Any, actions: Any) -> None:
     for i in range(states.shape[0]):
         state = states[i]
         if state.phase != OVER:
-            actions[i] = kind(state, greedy(state))
+            actions[i] = greedy(state)
+
+
+# --- one learner a game, the other seats played by agents --------------------------------------------------------
+
+RANDOM_PLAYER, GREEDY_PLAYER = -2, -1  # opponents played in here; any other number is an agent outside
+ILLEGAL_MODES = ("terminate", "raise", "random")
+END_MATCH, RAISE, PLAY_RANDOM = range(len(ILLEGAL_MODES))
+
+
+@kernel
+def next_seeds(states: Any, rows: Any, seeds: Any) -> None:
+    """The seed of the match that follows the one in each of these rows."""
+    for k in range(rows.shape[0]):
+        seeds[k] = draw_seed(states[rows[k]])
+
+
+@kernel
+def draw_seat(states: Any, i: int, streams: Any) -> int:
+    """Starts ``streams[i]`` afresh for the match in ``states[i]``, apart from its deals; returns a random seat."""
+    state = states[i]
+    _, bits = splitmix(state.seed)
+    _, bits = splitmix(bits)
+    _, streams[i] = splitmix(bits)
+    return draw_from(streams, i, state.num_players)
+
+
+@kernel
+def sit_down(
+    states: Any, template: Any, rows: Any, seeds: Any, dealer: int, seat: int, streams: Any, seats: Any
+) -> None:
+    """Starts a match in each of these rows; ``dealer`` and the learner's ``seat`` are drawn from its seed if -1."""
+    for k in range(rows.shape[0]):
+        i = rows[k]
+        start_match(states, i, template, seeds[k])
+        drawn = draw_seat(states, i, streams)
+        seats[i] = drawn if seat < 0 else seat
+        if dealer >= 0:
+            state = states[i]
+            state.dealer = dealer
+            lay_out(state)
+
+
+@kernel
+def random_action(states: Any, i: int, streams: Any) -> int:
+    """A random legal action for the seat to act, each as likely."""
+    state = states[i]
+    return kind(state, random_card(state, streams, i))
+
+
+@kernel
+def greedy_action(states: Any, i: int) -> int:
+    """What the game's rule-of-thumb player names."""
+    return greedy(states[i])
+
+
+@kernel
+def first_illegal_of(states: Any, rows: Any, actions: Any) -> int:
+    """The first ``k`` for which ``actions[k]`` is not legal in the game ``rows[k]``, or -1."""
+    for k in range(rows.shape[0]):
+        action = actions[k]
+        state = states[rows[k]]
+        if action < 0 or action >= state.kinds or state.phase == OVER or find(state, action) < 0:
+            return k
+    return -1
+
+
+@kernel
+def play_rows(
+    states: Any,
+    rows: Any,
+    actions: Any,
+    seats: Any,
+    opponents: Any,
+    streams: Any,
+    mode: int,
+    illegal: int,
+    rewards: Any,
+    over: Any,
+    waiting: Any,
+) -> None:
+    """Plays in each of these rows until its learner is to act, an agent outside is, or the match is over.
+
+    Args:
+        rows: indices into the other arrays, which have an entry a game.
+        actions: one a row, for the seat to act; empty, if only opponents have to act.
+        seats: where the learners sit.
+        opponents: who plays the seats from the learner's left neighbour on.
+        rewards: what the learners get is added here.
+        over: set where the match has ended, as it should or by an illegal action.
+        waiting: set to the number of the agent outside that has to act, else to -1.
+    """
+    pays = np.zeros(16, np.float64)
+    for k in range(rows.shape[0]):
+        i = rows[k]
+        state = states[i]
+        learner = seats[i]
+        named = actions.shape[0] > 0
+        waiting[i] = -1
+        while True:
+            if named:
+                named = False
+                action = actions[k]
+                card = find(state, action) if 0 <= action < state.kinds else -1
+                if card < 0:
+                    if illegal != PLAY_RANDOM:
+                        rewards[i] = -1.0
+                        over[i] = True
+                        break
+                    card = find(state, random_action(states, i, streams))
+            elif state.phase == OVER:
+                over[i] = True
+                break
+            elif state.seat == learner:
+                break
+            else:
+                player = opponents[relative(state, state.seat, learner) - 1]
+                if player == GREEDY_PLAYER:
+                    action = greedy_action(states, i)
+                elif player == RANDOM_PLAYER:
+                    action = random_action(states, i, streams)
+                else:
+                    waiting[i] = player
+                    break
+                card = action if state.copies == 1 else find(state, action)
+            if advance(state, card):
+                pay(state, mode, pays)
+                rewards[i] += pays[learner]
+
+
+@kernel
+def look_at_rows(states: Any, rows: Any, seats: Any, over: Any, observations: Any, masks: Any) -> None:
+    """Observations (``float32``) and masks of the seats ``seats[i]``, a row each for these games."""
+    seen = np.zeros(observations.shape[1], np.int8)
+    for k in range(rows.shape[0]):
+        i = rows[k]
+        state = states[i]
+        seat = seats[i]
+        if over[i] or seat != state.seat:
+            clear_bytes(masks[k], 0, state.kinds)
+        else:
+            write_mask(state, masks[k])
+        write_observation(state, seat, seen, 0)
+        for j in range(seen.shape[0]):
+            observations[k, j] = seen[j]
 
 
 # --- binding ------------------------------------------------------------------------------------------------------
 
 
-def bind_kernels(module: ModuleType, name: str, phases: Sequence[int]) -> SimpleNamespace:
+def bind_kernels(module: ModuleType, name: str, game: Game) -> SimpleNamespace:
     """All kernels, bound to the functions of a game's rules file."""
     assert module.__file__ is not None
     source = module.__file__
-    bound: dict[str, Any] = {"PHASES_OF_GAME": tuple(phases)}
+    bound: dict[str, Any] = {"PHASES_OF_GAME": tuple(game.phases), "HANDS_SEEN": game.hands_seen}
     for needed in OF_THE_GAME:
         bound[needed] = getattr(module, needed, None) or getattr(usual, needed)
     for function in _KERNELS:

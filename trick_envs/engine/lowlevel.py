@@ -190,13 +190,26 @@ def _compiled_write_bits(low: Any, high: Any, split: Any, out: Any, at: Any, len
     return lambda low, high, split, out, at, length: _write_bits(low, high, split, out, at, length)
 
 
+@intrinsic
+def _write_bit_sums(typing: Any, one: Any, other: Any, out: Any, at: Any, length: Any) -> Any:
+    """Both words become vectors of bytes; ``length`` bytes of their sum are copied."""
+
+    def build(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        one, other, out, at, length = args
+        byte, flags = ir.VectorType(ir.IntType(8), 64), ir.VectorType(ir.IntType(1), 64)
+        buffer = cgutils.alloca_once(builder, byte)
+        sums = builder.add(*(builder.zext(builder.bitcast(word, flags), byte) for word in (one, other)))
+        builder.store(sums, buffer)
+        target = _pointer(context, builder, signature.args[2], out, at)
+        cgutils.raw_memcpy(builder, target, builder.bitcast(buffer, cgutils.voidptr_t), length, 1)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64, out, types.int64, types.int64), build
+
+
 @overload(write_bit_sums, strict=False)
 def _compiled_write_bit_sums(one: Any, other: Any, out: Any, at: Any, length: Any) -> Any:
-    def compiled(one: Any, other: Any, out: Any, at: Any, length: Any) -> Any:
-        for k in range(length):
-            out[at + k] = ((one >> k) & 1) + ((other >> k) & 1)
-
-    return compiled
+    return lambda one, other, out, at, length: _write_bit_sums(one, other, out, at, length)
 
 
 @overload(copy_bytes, strict=False)

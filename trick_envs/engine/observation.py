@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from trick_envs.engine.cards import WORD, CardSet
 from trick_envs.engine.compile import rule
-from trick_envs.engine.lowlevel import copy_bytes
+from trick_envs.engine.lowlevel import copy_bytes, write_bit_sums, write_bits
 from trick_envs.engine.table import PHASES
 
 if TYPE_CHECKING:
@@ -77,6 +78,7 @@ class Layout(tuple[Block, ...]):
         return "\n".join(["| name | offset | length | values | meaning |", "| --- | --- | --- | --- | --- |", *rows])
 
 
+KNOWN = "how many the observer knows to be in that hand"
 NUMBER = "as hundreds and the rest, both with the sign of the number (-137 is -1, -37)"
 
 
@@ -87,6 +89,11 @@ def layout(game: Game, deck: Deck, num_players: int) -> Layout:
     return Layout(
         (
             Block("hand", kinds, "own hand: how many of each card", deck.copies),
+            *(
+                [Block("known", (n - 1) * kinds, f"by other seat and card: {KNOWN}", deck.copies)]
+                if game.hands_seen
+                else []
+            ),
             Block("gone", n * kinds, "by seat and card: cards of finished tricks that the seat played", deck.copies),
             Block(
                 "table",
@@ -108,11 +115,25 @@ def layout(game: Game, deck: Deck, num_players: int) -> Layout:
 
 def state_layout(game: Game, deck: Deck, num_players: int) -> Layout:
     """The vector of ``state()``: all hands, whatever else is hidden, then the observation of seat 0."""
-    hands = Block("hands", num_players * deck.kinds, "by seat and card: all hands", deck.copies)
-    return Layout((hands, *game.secret_blocks(num_players), *layout(game, deck, num_players)))
+    n, kinds = num_players, deck.kinds
+    hands = [Block("hands", n * kinds, "by seat and card: all hands", deck.copies)]
+    if game.hands_seen:
+        meaning = f"by observer, other seat and card: {KNOWN}"
+        hands.append(Block("knowledge", n * (n - 1) * kinds, meaning, deck.copies))
+    return Layout((*hands, *game.secret_blocks(num_players), *layout(game, deck, num_players)))
 
 
 # --- what games write their own blocks with -----------------------------------------------------------------------
+
+
+@rule
+def write_cards(state: Any, held: CardSet, out: Any, at: int) -> int:
+    """Writes how many of each kind there are in a set; returns where it ends."""
+    if state.copies == 1:
+        write_bits(held[0], held[1], WORD, out, at, state.kinds)
+    else:
+        write_bit_sums(held[0], held[1], out, at, state.kinds)
+    return at + state.kinds
 
 
 @rule

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from trick_envs.engine.cards import WORD, CardSet, cards, common, is_empty, put, size, take
+from trick_envs.engine.cards import WORD, CardSet, cards, common, is_empty, put, put_all, size, take, take_all
 from trick_envs.engine.compile import rule
 from trick_envs.engine.rng import draw
 
@@ -72,7 +72,6 @@ def record_type(
         ("deal_number", np.int32),  # deals finished so far
         ("score", np.int32, (players,)),  # of the match, by seat
         ("deal_score", np.int32, (players,)),  # of the last finished deal, by seat
-        ("deals_won", np.int32, (players,)),
         *match_fields,
         # the deal
         ("dealer", np.int8),
@@ -152,6 +151,27 @@ def move(card: int, source: Any, target: Any) -> None:
 def show(state: Any, card: int, seat: int) -> None:
     """From now on the seat knows that the card lies where it lies."""
     put(state.seen[seat], card)
+
+
+@rule
+def show_hand(state: Any, seat: int, observer: int) -> None:
+    """From now on the observer knows that the cards that the seat holds now are in that hand."""
+    put_all(state.seen[observer], cards(state.hand[seat]))
+
+
+@rule
+def show_all(state: Any, card: int) -> None:
+    """From now on everybody knows that the card lies where it lies."""
+    for seat in range(state.num_players):
+        put(state.seen[seat], card)
+
+
+@rule
+def forget_hand(state: Any, seat: int) -> None:
+    """Before a card leaves the hand hidden: nobody else knows any more of a card that it is still there."""
+    for other in range(state.num_players):
+        if other != seat:
+            take_all(state.seen[other], cards(state.hand[seat]))
 
 
 @rule
