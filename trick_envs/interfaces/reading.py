@@ -6,7 +6,7 @@ from typing import Any
 
 from trick_envs.engine.cards import members
 from trick_envs.engine.game import Setup
-from trick_envs.engine.table import FOLLOW, OVER, PHASES
+from trick_envs.engine.table import FOLLOW, KEEP, OVER, PHASES, PICK
 
 
 def phase_name(states: Any) -> str:
@@ -33,6 +33,13 @@ def places(setup: Setup, states: Any) -> dict[str, list[int]]:
     return found
 
 
+def led_cards(setup: Setup, states: Any) -> list[str]:
+    """The cards that the leader has in the trick of ``states[0]``."""
+    state = states[0]
+    by_leader = (i for i in range(int(state.trick_size)) if state.trick_seat[i] == state.trick_seat[0])
+    return [setup.deck.format(int(state.trick[i])) for i in by_leader]
+
+
 def why_illegal(setup: Setup, states: Any, action: int) -> str:
     """Why the seat to act in ``states[0]`` may not name this action: the seat, the card, the rule."""
     deck, phase, seat = setup.deck, int(states["phase"][0]), int(states["seat"][0])
@@ -48,9 +55,11 @@ def why_illegal(setup: Setup, states: Any, action: int) -> str:
         if name.split() in ([place, str(seat)] for place in ("hand", "front"))
         for name in deck.format_all(cards)
     ]
-    if card not in own:
+    if card not in own and phase not in (KEEP, PICK):
         reason = f"{who} does not have {card}"
     else:
-        led = f" ({deck.format(int(states['trick'][0][0]))} was led)" if phase == FOLLOW else ""
-        reason = f"{who} may not play {card}: {setup.rules.game.demands[phase]}{led}"
+        verb, led = (
+            ("play", f" (led: {' '.join(led_cards(setup, states))})") if phase == FOLLOW else (PHASES[phase], "")
+        )
+        reason = f"{who} may not {verb} {card}: {setup.rules.game.demands[phase]}{led}"
     return f"{reason}; legal now: {' '.join(dict.fromkeys(legal))}"
