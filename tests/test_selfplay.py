@@ -1,0 +1,146 @@
+"""The books of self-play: whose decision earned what, and the advantages along each seat's own decisions."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from trick_envs import BatchEnv
+
+pytest.importorskip("sb3_contrib")
+from gymnasium import spaces
+
+from training.selfplay import SelfPlayBuffer, SelfPlayVecEnv
+
+GAMMA, LAMBDA, SCALE = 0.97, 0.9, 0.5
+
+
+def roll(env: SelfPlayVecEnv, buffer: SelfPlayBuffer, rng: np.random.Generator, journal: list[Any]) -> None:
+    """One rollout of random play with made-up values; the journal gets what really happened."""
+    buffer.reset()
+    games = env.games
+    for _ in range(buffer.buffer_size):
+        observations, masks, seats = games.observations.copy(), games.action_masks.copy(), games.seats.copy()
+        actions = np.array([rng.choice(np.flatnonzero(mask)) for mask in masks])
+        values = rng.normal(size=env.num_envs).astype(np.float32)
+        log_probs = rng.normal(size=env.num_envs).astype(np.float32)
+        env.step(actions)
+        buffer.add(
+            observations,
+            actions.reshape(-1, 1),
+            np.zeros(env.num_envs),
+            np.zeros(env.num_envs),
+            torch.from_numpy(values).reshape(-1, 1),
+            torch.from_numpy(log_probs),
+            action_masks=masks,
+        )
+        journal.append((observations, actions, seats, values, games.rewards.copy(), games.ends.copy()))
+    buffer.compute_returns_and_advantage(None, None)
+
+
+def brute_force(journal: list[Any], players: int, ends_of_rollouts: list[int]) -> dict[tuple[int, int], float]:
+    """Advantages by (step, game), from the definition, for all decisions whose successor is known by the end.
+
+    A rollout that ends cuts the chain of every seat at its last decision: that decision's value stands in for the
+    rest, and the decision itself is estimated in the rollout in which it gets a successor.
+    """
+    found: dict[tuple[int, int], float] = {}
+    games = len(journal[0][1])
+    for game in range(games):
+        chains: dict[int, list[tuple[int, float, float]]] = defaultdict(list)  # by seat: step, value, reward
+
+        def close(chain: list[tuple[int, float, float]], terminal: bool, game: int = game) -> None:
+            for i, (step, _, _) in enumerate(chain):
+                total, weight = 0.0, 1.0
+                _, at_value, at_reward = chain[i]
+                for j in range(i, len(chain)):
+                    _, at_value, at_reward = chain[j]
+                    if j + 1 < len(chain):
+                        delta = at_reward + GAMMA * chain[j + 1][1] - at_value
+                    elif terminal:
+                        delta = at_reward - at_value
+                    else:
+                        break
+                    total += weight * delta
+                    weight *= GAMMA * LAMBDA
+                if i + 1 < len(chain) or terminal:
+                    found[step, game] = total
+
+        for step, (_, _, seats, values, rewards, ends) in enumerate(journal):
+            chains[seats[game]].append((step, float(values[game]), 0.0))
+            for seat in range(players):
+                if chains[seat]:
+                    at, value, reward = chains[seat][-1]
+                    chains[seat][-1] = (at, value, reward + float(rewards[game, seat]) * SCALE)
+            if ends[game]:
+                for seat in range(players):
+                    close(chains.pop(seat, []), terminal=True)
+            if step + 1 in ends_of_rollouts:
+                for seat in list(chains):
+                    close(chains[seat], terminal=False)
+                    chains[seat] = chains[seat][-1:]
+    return found
+
+
+@pytest.mark.parametrize(("num_deals", "reward"), [(1, "score"), (2, "zero_sum"), (2, "win")])
+def test_advantages_are_those_of_every_seats_own_decisions(num_deals: int, reward: str) -> None:
+    games = BatchEnv("donguri", 6, num_players=3, num_deals=num_deals, reward=reward)
+    env = SelfPlayVecEnv(games, seed=5)
+    env.reset()
+    steps, rollouts = 25, 8
+    buffer = SelfPlayBuffer(
+        steps, env.observation_space, env.action_space, "cpu", gae_lambda=LAMBDA, gamma=GAMMA, n_envs=6
+    )
+    buffer.attach(env, SCALE)
+    rng, journal, got = np.random.default_rng(0), [], {}
+    for _ in range(rollouts):
+        roll(env, buffer, rng, journal)
+        wanted = {journal[s][0][g].tobytes() + bytes([g]): (s, g) for s in range(len(journal)) for g in range(6)}
+        assert len(wanted) == len(journal) * 6  # observations tell the decisions apart
+        (batch,) = buffer.get(None)
+        for i in range(len(batch.actions)):
+            seen = batch.observations[i].numpy().astype(np.int8).tobytes()
+            keys = [key for g in range(6) if (key := wanted.get(seen + bytes([g]))) is not None and key not in got]
+            keys = [key for key in keys if journal[key[0]][3][key[1]] == batch.old_values[i].item()]
+            (key,) = keys
+            assert batch.actions[i].item() == journal[key[0]][1][key[1]]
+            assert batch.action_masks[i].bool()[batch.actions[i]]
+            got[key] = batch.advantages[i].item()
+            assert batch.returns[i].item() == pytest.approx(got[key] + batch.old_values[i].item(), abs=1e-5)
+    expected = brute_force(journal, 3, [steps * (k + 1) for k in range(rollouts)])
+    assert set(got) == set(expected)
+    assert len(got) > 0.95 * len(journal) * 6 - 3 * 6  # all but those that wait at the very end
+    for key, advantage in expected.items():
+        assert got[key] == pytest.approx(advantage, abs=1e-4)
+
+
+def test_batches_are_about_equal_and_hold_every_sample_once() -> None:
+    env = SelfPlayVecEnv(BatchEnv("pepper", 16), seed=0)
+    env.reset()
+    buffer = SelfPlayBuffer(20, env.observation_space, env.action_space, "cpu", n_envs=16)
+    buffer.attach(env, 1.0)
+    roll(env, buffer, np.random.default_rng(0), [])
+    sizes = [len(batch.actions) for batch in buffer.get(100)]
+    (whole,) = buffer.get(None)
+    assert sum(sizes) == len(whole.actions)
+    assert max(sizes) - min(sizes) <= 1
+    assert abs(sizes[0] - 100) < 40
+
+
+def test_a_self_play_environment_has_the_games_spaces() -> None:
+    games = BatchEnv("pepper", 3)
+    env = SelfPlayVecEnv(games, seed=3)
+    assert env.action_space == spaces.Discrete(60)
+    assert env.observation_space.shape == (games.setup.layout.size,)
+    first = env.reset()
+    np.testing.assert_array_equal(first, games.observations)
+    assert env.env_method("action_masks")[0] is games.action_masks
+    after, rewards, dones, _ = env.step(games.action_masks.argmax(1))
+    assert not rewards.any()
+    assert not dones.any()
+    games.observations[:] = 0
+    assert after.any()  # a copy: SB3 stores it after the next step

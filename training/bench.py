@@ -1,0 +1,159 @@
+"""Speed, measured: every figure is the median of several runs on one thread."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from trick_envs.engine.game import game_names, load_rules, setup
+from trick_envs.interfaces.batch import BatchEnv
+
+SECTIONS = {
+    "playouts": "random cards, no observations, plays/s",
+    "batch": "BatchEnv with observations, masks and rewards, plays/s",
+    "env": "env() with a pick from the mask, steps/s",
+    "raw_env": "raw_env() likewise, steps/s",
+    "training": "self-play PPO on 5-player Pepper, samples/s",
+}
+RUNS = 5
+SECONDS = 0.5  # a run
+
+
+def run_bench(only: Sequence[str], games: Sequence[str], console: Any) -> dict[str, dict[str, float]]:
+    """Measures.
+
+    Args:
+        only: sections to measure; all, if empty.
+        games: games (``"pepper"``: every number of players) or tables (``"pepper-5"``) to measure; if empty, every
+            game at its default number of players.
+        console: where progress is shown.
+
+    Returns:
+        a figure for every section and table.
+
+    Raises:
+        ValueError: for an unknown section or game.
+    """
+    for section in only:
+        if section not in SECTIONS:
+            raise ValueError(f"--only: {section!r} is no section; expected {', '.join(SECTIONS)}")
+    tables = _tables(games)
+    figures: dict[str, dict[str, float]] = {}
+    for section in SECTIONS:
+        if only and section not in only:
+            continue
+        with console.status(f"measuring {section}"):
+            if section == "training":
+                figures[section] = _training()
+            else:
+                figures[section] = {f"{game}-{n}": _MEASURES[section](game, n) for game, n in tables}
+    return figures
+
+
+def _tables(games: Sequence[str]) -> list[tuple[str, int]]:
+    found = []
+    for asked in games or [f"{game}-{load_rules(game).game.default_players}" for game in game_names()]:
+        game, dash, players = asked.rpartition("-")
+        if dash and players.isdigit():
+            found.append((game, setup(game, int(players)).num_players))
+        else:
+            found += [(asked, n) for n in load_rules(asked).game.players]
+    return found
+
+
+def _median_rate(work: Callable[[], int]) -> float:
+    """Units a second: ``work`` returns how many units it has done."""
+    work()
+    rates = []
+    for _ in range(RUNS):
+        done, start = 0, time.perf_counter()
+        while (passed := time.perf_counter() - start) < SECONDS:
+            done += work()
+        rates.append(done / passed)
+    return statistics.median(rates)
+
+
+def _playouts(game: str, num_players: int) -> float:
+    table = setup(game, num_players)
+    states = np.zeros(256, table.rules.dtype)
+    seeds = np.arange(256, dtype=np.uint64)
+    table.kernels.reset_all(states, table.template, seeds)
+
+    def work() -> int:
+        table.kernels.random_playouts(states, table.template, seeds, 200)
+        return 200 * len(states)
+
+    return _median_rate(work)
+
+
+def _batch(game: str, num_players: int) -> float:
+    """Only ``step`` is timed; random actions are drawn from the masks in between."""
+    games = BatchEnv(game, 512, num_players)
+    games.reset(0)
+    streams, actions = np.arange(512, dtype=np.uint64), np.zeros(512, np.int64)
+    rates = []
+    for _ in range(RUNS + 1):
+        done, spent = 0, 0.0
+        while spent < SECONDS:
+            games.setup.kernels.random_actions(games.action_masks, streams, actions)
+            start = time.perf_counter()
+            games.step(actions)
+            spent += time.perf_counter() - start
+            done += len(actions)
+        rates.append(done / spent)
+    return statistics.median(rates[1:])
+
+
+def _aec(maker: str) -> Callable[[str, int], float]:
+    def measure(game: str, num_players: int) -> float:
+        choice = {"num_players": num_players} if len(load_rules(game).game.players) > 1 else {}
+        env = getattr(importlib.import_module(f"trick_envs.{game}_v0"), maker)(**choice)
+        env.reset(seed=0)
+
+        def work() -> int:
+            for _ in range(1000):
+                observation, _, termination, _, _ = env.last()
+                if termination:
+                    env.reset()
+                else:
+                    env.step(int(observation["action_mask"].argmax()))
+            return 1000
+
+        return _median_rate(work)
+
+    return measure
+
+
+def _training() -> dict[str, float]:
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    from training.config import RunConfig
+    from training.measure import training_rates
+
+    return training_rates(RunConfig(game="pepper", num_players=5))
+
+
+_MEASURES: dict[str, Callable[[str, int], float]] = {
+    "playouts": _playouts,
+    "batch": _batch,
+    "env": _aec("env"),
+    "raw_env": _aec("raw_env"),
+}
+
+
+def bench_table(figures: dict[str, dict[str, float]]) -> Any:
+    """The figures as a table for the terminal."""
+    from rich.table import Table
+
+    table = Table(title=f"one thread, median of {RUNS} runs")
+    for column in ("measured", "of", "a second"):
+        table.add_column(column, justify="right" if column == "a second" else "left")
+    for section, measured in figures.items():
+        for key, rate in measured.items():
+            table.add_row(SECTIONS[section] if key == next(iter(measured)) else "", key, f"{rate:,.0f}")
+    return table

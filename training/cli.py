@@ -1,0 +1,131 @@
+"""The ``trick`` command."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
+try:
+    import typer
+    from rich.console import Console
+except ImportError as missing:  # a core install
+    raise SystemExit(
+        "the trick command needs typer and rich: pip install 'trick_envs[cli]' ([train], to train)"
+    ) from missing
+
+app = typer.Typer(
+    help="Trick-taking card games for reinforcement learning: train, evaluate, measure.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+out, err = Console(), Console(stderr=True)
+
+
+def main() -> None:
+    """Runs the command line; errors that a user can mend are one message, not a traceback."""
+    try:
+        app()
+    except (ValueError, TypeError, OSError, ImportError) as error:
+        err.print(f"[red]error:[/red] {error}", highlight=False, markup=True)
+        sys.exit(2)
+
+
+GameOption = Annotated[str, typer.Option("--game", help="The game, such as pepper.")]
+PlayersOption = Annotated[int | None, typer.Option("--num-players", help="Seats; the default is the game's own.")]
+JsonOption = Annotated[Path | None, typer.Option("--json", help="Write the figures to this file, too.")]
+
+
+@app.command()
+def train(
+    config: Annotated[Path | None, typer.Argument(help="The run's YAML file, such as configs/pepper.yaml.")] = None,
+    folder: Annotated[
+        Path | None, typer.Option("--folder", help="Where its files go; runs/NAME-OF-CONFIG by default.")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in the folder.")] = False,
+    change: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="Replace a value of the file: key=value or section.key=value."),
+    ] = None,
+) -> None:
+    """Train a policy by self-play."""
+    from training import run
+    from training.config import load_config
+
+    if folder is None and config is None:
+        raise ValueError("name a config, such as configs/quickstart.yaml (or --resume with a --folder)")
+    target = folder if folder is not None else Path("runs") / config.stem  # type: ignore[union-attr]
+    try:
+        if resume:
+            if change:
+                raise ValueError("--set and --resume exclude each other: a run goes on as it began")
+            run.resume(target, out)
+        elif config is None:
+            raise ValueError("name a config, such as configs/quickstart.yaml")
+        else:
+            run.train(load_config(config, change), target, out)
+    except run.RunError as error:
+        raise ValueError(str(error)) from None
+    except run.Interrupted as stopped:
+        out.print(str(stopped), highlight=False)
+        sys.exit(130)
+
+
+@app.command()
+def evaluate(
+    players: Annotated[
+        list[str],
+        typer.Argument(help="The player to measure, then its opponents (random and greedy, if none is named)."),
+    ],
+    game: GameOption,
+    num_players: PlayersOption = None,
+    deals: Annotated[int, typer.Option("--deals", min=2, help="Different deals against each opponent.")] = 1000,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Of deals and players.")] = 0,
+    json_file: JsonOption = None,
+) -> None:
+    """Measure a player on duplicate deals: the same cards from every seat."""
+    from rich.progress import Progress
+
+    from training.evaluation import evaluate as measure
+    from training.evaluation import results_table
+    from training.files import write_json
+    from trick_envs.agents import make_agent
+    from trick_envs.engine.game import setup
+
+    table = setup(game, num_players, 1)
+    player, *opponents = players
+    against = [make_agent(spec, table) for spec in opponents or ["random", "greedy"]]
+    measured = make_agent(player, table)
+    with Progress(console=out, transient=True) as bar:
+        task = bar.add_task("deals", total=deals * len(against))
+        results = [
+            measure(table, measured, opponent, deals, seed, lambda n: bar.advance(task, n)) for opponent in against
+        ]
+    out.print(results_table(results, f"{table.rules.game.title}, {table.num_players} players"))
+    if json_file is not None:
+        found: dict[str, Any] = {"game": game, "num_players": table.num_players, "seed": seed}
+        write_json(json_file, {**found, "results": [result.as_dict() for result in results]})
+
+
+@app.command()
+def bench(
+    only: Annotated[list[str] | None, typer.Option("--only", help="playouts, batch, env, raw_env, training.")] = None,
+    games: Annotated[list[str] | None, typer.Option("--games", help="Games, such as pepper or pepper-5.")] = None,
+    json_file: JsonOption = None,
+) -> None:
+    """Measure speed on one thread: the median of several runs."""
+    from training.bench import bench_table, run_bench
+    from training.files import write_json
+
+    figures = run_bench(only or [], games or [], out)
+    out.print(bench_table(figures))
+    if json_file is not None:
+        write_json(json_file, figures)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,165 @@
+"""What a run is made of: one YAML file, checked to the last key before anything starts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from trick_envs.agents import make_agent
+from trick_envs.engine.game import Setup, game_names, setup
+
+Positive = Annotated[int, Field(ge=1)]
+Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
+Widths = list[Annotated[int, Field(ge=1, le=8192)]]
+
+
+class Strict(BaseModel):
+    """A section of the file: unknown keys and values of another type are errors."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class PPO(Strict):
+    """Proximal policy optimisation (Schulman et al. 2017); the names are SB3's where SB3 has one."""
+
+    num_envs: Positive = Field(512, description="games played side by side")
+    num_steps: Positive = Field(64, description="decisions in each game between two updates")
+    batch_size: Positive = Field(4096, description="samples in a minibatch")
+    num_epochs: Positive = Field(4, description="passes over the samples at every update")
+    learning_rate: float = Field(1e-3, gt=0.0, le=1.0, description="at the start")
+    final_learning_rate: float = Field(1e-4, ge=0.0, le=1.0, description="at the end; it falls in a straight line")
+    gamma: Fraction = Field(1.0, description="discount a decision of the same seat")
+    gae_lambda: Fraction = Field(0.95, description="of generalised advantage estimation")
+    clip_range: float = Field(0.2, gt=0.0, description="how far the policy may move")
+    entropy_coefficient: float = Field(0.01, ge=0.0, description="reward for keeping options open")
+    value_coefficient: float = Field(0.5, ge=0.0, description="weight of the value loss")
+    max_grad_norm: float = Field(0.5, gt=0.0, description="gradients are clipped to this length")
+    reward_scale: float = Field(0.1, gt=0.0, description="rewards are multiplied by it, so that values are about 1")
+
+
+class Network(Strict):
+    """A multi-layer perceptron; policy and value share its first layers."""
+
+    shared: Widths = Field([256], min_length=1, description="widths of the layers that both use")
+    policy: Widths = Field([256], description="widths of the layers that only the policy has")
+    value: Widths = Field([256], description="widths of the layers that only the value has")
+    activation: Literal["relu", "tanh"] = Field("relu", description="after every layer")
+
+
+class Evaluation(Strict):
+    """How strong the policy is, measured on duplicate deals."""
+
+    every_samples: Positive = Field(250_000, description="samples between two evaluations while training")
+    deals: Positive = Field(200, description="deals of each of these")
+    final_deals: Positive = Field(1000, description="deals of the evaluation at the end")
+    opponents: list[str] = Field(["random", "greedy"], min_length=1, description="agent specs")
+
+
+class RunConfig(Strict):
+    """One training run."""
+
+    game: str = Field(description="the game, such as pepper")
+    num_players: Positive | None = Field(None, description="seats; the default is the game's own")
+    num_deals: Positive | None = Field(1, description="deals in a training match; null plays what the original plays")
+    options: dict[str, bool] = Field({}, description="the game's own options")
+    reward: Literal["score", "zero_sum", "win"] = Field("zero_sum", description="what is learned")
+    seed: Annotated[int, Field(ge=0, lt=2**32)] = Field(0, description="of everything random")
+    total_samples: Positive = Field(2_000_000, description="decisions to learn from, of all seats together")
+    checkpoint_every_samples: Positive = Field(500_000, description="samples between two checkpoints")
+    device: str = Field("cpu", description="where the network lives: cpu, cuda or auto")
+    threads: Positive = Field(1, description="threads of torch; more than 1 is often slower on a small machine")
+    ppo: PPO = PPO()
+    network: Network = Network()
+    evaluation: Evaluation = Evaluation()
+
+    @field_validator("game")
+    @classmethod
+    def _known_game(cls, game: str) -> str:
+        if game not in game_names():
+            raise ValueError(f"expected one of {', '.join(game_names())}")
+        return game
+
+    @model_validator(mode="after")
+    def _playable(self) -> RunConfig:
+        try:
+            game = self.setup()
+        except TypeError as error:
+            raise ValueError(str(error)) from None
+        for spec in self.evaluation.opponents:
+            make_agent(spec, game)
+        samples = self.ppo.num_envs * self.ppo.num_steps
+        if samples < self.ppo.batch_size:
+            raise ValueError(
+                f"ppo.num_envs * ppo.num_steps is {samples}, fewer than ppo.batch_size ({self.ppo.batch_size})"
+            )
+        return self
+
+    def setup(self) -> Setup:
+        """The game as this run plays it."""
+        return setup(self.game, self.num_players, self.num_deals, **self.options)
+
+
+class ConfigError(ValueError):
+    """A config that cannot be used; the message names every wrong key and what is allowed."""
+
+
+def load_config(path: Path, overrides: list[str] | None = None) -> RunConfig:
+    """Reads and checks a run's YAML file.
+
+    Args:
+        path: the file.
+        overrides: ``key=value`` or ``section.key=value``, the value as YAML; they replace what the file says.
+
+    Raises:
+        ConfigError: names the file, the key and what is allowed.
+    """
+    try:
+        loaded = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ConfigError(f"{path}: there is no such config file") from None
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise ConfigError(f"{path}: not readable as YAML: {error}") from None
+    if not isinstance(loaded, dict):
+        raise ConfigError(f"{path}: expected keys and values, such as 'game: pepper'")
+    for override in overrides or []:
+        _override(loaded, override)
+    try:
+        return RunConfig.model_validate(loaded)
+    except ValidationError as error:
+        raise ConfigError(f"{path}:\n" + "\n".join(_explain(problem) for problem in error.errors())) from None
+
+
+def _override(loaded: dict[str, Any], override: str) -> None:
+    key, found, value = override.partition("=")
+    if not found:
+        raise ConfigError(f"{override!r}: expected key=value, such as ppo.learning_rate=0.0005")
+    *sections, last = key.strip().split(".")
+    for section in sections:
+        loaded = loaded.setdefault(section, {})
+        if not isinstance(loaded, dict):
+            raise ConfigError(f"{override!r}: {section} has no keys of its own")
+    try:
+        loaded[last] = yaml.safe_load(value)
+    except yaml.YAMLError:
+        raise ConfigError(f"{override!r}: {value!r} is not readable as a YAML value") from None
+
+
+def _explain(problem: Any) -> str:
+    """One problem as a line: the key's path, what is wrong, what is allowed."""
+    path = [str(part) for part in problem["loc"]]
+    where = ".".join(path) or "config"
+    if problem["type"] == "extra_forbidden":
+        section: Any = RunConfig
+        for part in path[:-1]:
+            section = section.model_fields[part].annotation
+        return f"  {where}: unknown key; expected one of {', '.join(section.model_fields)}"
+    message = problem["msg"].removeprefix("Value error, ")
+    return f"  {where}: {message[0].lower()}{message[1:]}, not {problem['input']!r}" if path else f"  {message}"
+
+
+def dump_config(config: RunConfig) -> str:
+    """The whole config, defaults included, as YAML."""
+    return yaml.safe_dump(config.model_dump(), sort_keys=False)

@@ -1,0 +1,47 @@
+"""How fast training is: rollouts alone, and rollouts with updates."""
+
+from __future__ import annotations
+
+import statistics
+import time
+
+import torch
+from stable_baselines3.common.callbacks import BaseCallback
+
+from training.config import RunConfig
+from training.run import new_model, prepare
+
+ITERATIONS = 6
+
+
+class _Stopwatch(BaseCallback):
+    def __init__(self) -> None:
+        super().__init__()
+        self.begun: list[float] = []
+        self.ended: list[float] = []
+
+    def _on_step(self) -> bool:
+        return True
+
+    def _on_rollout_start(self) -> None:
+        self.begun.append(time.perf_counter())
+
+    def _on_rollout_end(self) -> None:
+        self.ended.append(time.perf_counter())
+
+
+def training_rates(config: RunConfig) -> dict[str, float]:
+    """Samples a second, median over several iterations: ``rollout``, and ``rollout_and_update``."""
+    model = new_model(config)
+    prepare(config, model)
+    samples = config.ppo.num_envs * config.ppo.num_steps
+    watch = _Stopwatch()
+    threads = torch.get_num_threads()
+    model.learn(samples * ITERATIONS, callback=watch)
+    torch.set_num_threads(threads)
+    rollouts = [end - begin for begin, end in zip(watch.begun, watch.ended, strict=True)][1:]
+    whole = [later - begin for begin, later in zip(watch.begun, watch.begun[1:], strict=False)][1:]
+    return {
+        "rollout": samples / statistics.median(rollouts),
+        "rollout_and_update": samples / statistics.median(whole),
+    }

@@ -1,0 +1,161 @@
+"""The network, and the policy file that everybody but the trainer uses."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import os
+import warnings
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from gymnasium import spaces
+from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
+
+from trick_envs.agents.policy import METADATA_KEY, policy_metadata
+from trick_envs.engine.game import Setup
+from trick_envs.engine.observation import scales
+
+ILLEGAL = -1e8  # the logit of an action that is not legal, as in sb3-contrib
+
+
+class SharedLayers(BaseFeaturesExtractor):
+    """The layers that policy and value share: the observation, every number brought near -1 … 1, and what follows.
+
+    Args:
+        observation_space: the environment's.
+        divisors: ``(D,)``, what each number is divided by.
+        layers: the widths of the layers.
+        activation: after each layer.
+    """
+
+    def __init__(
+        self, observation_space: spaces.Box, divisors: list[float], layers: list[int], activation: type[torch.nn.Module]
+    ) -> None:
+        super().__init__(observation_space, layers[-1])
+        widths = [len(divisors), *layers]
+        self.first = torch.nn.Linear(widths[0], widths[1])
+        following = [(torch.nn.Linear(one, other), activation()) for one, other in pairwise(widths[1:])]
+        self.others = torch.nn.Sequential(activation(), *(module for pair in following for module in pair))
+        self.register_buffer("factors", 1.0 / torch.tensor(divisors, dtype=torch.float32))
+
+    def forward(self, observations: torch.Tensor) -> torch.Tensor:
+        """Scales the weights instead of the observations, which is the same and much less work."""
+        scaled = torch.nn.functional.linear(observations, self.first.weight * self.factors, self.first.bias)
+        return self.others(scaled)
+
+
+def network_kwargs(
+    game: Setup, shared: list[int], policy: list[int], value: list[int], activation: str
+) -> dict[str, Any]:
+    """SB3's ``policy_kwargs`` for a network.
+
+    Args:
+        game: what it plays.
+        shared: widths of the layers that policy and value share (one or more).
+        policy: widths of the layers behind them that only the policy has.
+        value: those that only the value has.
+        activation: ``"relu"`` or ``"tanh"``.
+    """
+    function = {"relu": torch.nn.ReLU, "tanh": torch.nn.Tanh}[activation]
+    divisors = [float(divisor) for divisor in scales(game.layout)]
+    return {
+        "features_extractor_class": SharedLayers,
+        "features_extractor_kwargs": {"divisors": divisors, "layers": shared, "activation": function},
+        "net_arch": {"pi": policy, "vf": value},
+        "activation_fn": function,
+    }
+
+
+class _Exported(torch.nn.Module):
+    def __init__(self, policy: Any) -> None:
+        super().__init__()
+        self.policy = policy
+
+    def forward(self, observation: torch.Tensor, action_mask: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        features = self.policy.features_extractor(observation)
+        latent_pi, latent_vf = self.policy.mlp_extractor(features)
+        logits = self.policy.action_net(latent_pi)
+        return torch.where(action_mask > 0.5, logits, ILLEGAL), self.policy.value_net(latent_vf).squeeze(1)
+
+
+@contextlib.contextmanager
+def _quiet_exporter() -> Iterator[None]:
+    """Without the exporter's remarks on itself: on torchvision, and on what it will change one day."""
+    logger = logging.getLogger("torch.onnx")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logger.setLevel(level)
+
+
+def export_policy(policy: Any, game: Setup, path: Path, run: dict[str, Any]) -> None:
+    """Writes a policy as an ONNX file: inputs observation and mask, outputs masked logits and value.
+
+    Args:
+        policy: an SB3 actor-critic policy.
+        game: what it plays.
+        path: the file; it is replaced in one go.
+        run: where the policy comes from, for the file's metadata.
+    """
+    import onnx
+
+    example = (torch.zeros(2, game.layout.size), torch.ones(2, game.num_actions))
+    batch = torch.export.Dim("batch")
+    temporary = path.with_name(path.name + ".tmp")
+    device = policy.device
+    exported = _Exported(policy).to("cpu").eval()
+    with _quiet_exporter():
+        program = torch.onnx.export(
+            exported,
+            example,
+            input_names=["observation", "action_mask"],
+            output_names=["logits", "value"],
+            dynamic_shapes=({0: batch}, {0: batch}),
+            dynamo=True,
+            verbose=False,
+        )
+    policy.to(device)
+    assert program is not None
+    model = program.model_proto
+    onnx.helper.set_model_props(model, {METADATA_KEY: json.dumps(policy_metadata(game, run))})
+    onnx.save(model, str(temporary))
+    os.replace(temporary, path)
+
+
+def save_model(model: Any, path: Path) -> None:
+    """Saves an SB3 model; the file is replaced in one go."""
+    temporary = path.with_name(path.name + ".tmp")
+    with temporary.open("wb") as file:
+        model.save(file)
+    os.replace(temporary, path)
+
+
+class NetworkAgent:
+    """The network in training as an agent (its best action), without a file in between."""
+
+    name = "policy"
+
+    def __init__(self, policy: Any) -> None:
+        self._policy = policy
+
+    def seed(self, seed: int) -> None:
+        """It has no random choices."""
+
+    def act(self, observations: Any, action_masks: Any, states: Any = None) -> Any:
+        """The best legal action for every row."""
+        with torch.no_grad():
+            device = self._policy.device
+            features = self._policy.features_extractor(torch.from_numpy(np.asarray(observations)).float().to(device))
+            logits = self._policy.action_net(self._policy.mlp_extractor.forward_actor(features))
+            masks = torch.from_numpy(np.asarray(action_masks)).to(device)
+            return torch.where(masks != 0, logits, ILLEGAL).argmax(1).numpy(force=True)

@@ -1,0 +1,237 @@
+"""A training run, from config to policy: reads from top to bottom."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # before torch starts its threads
+
+import torch
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from sb3_contrib import MaskablePPO
+from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.logger import configure
+from stable_baselines3.common.utils import LinearSchedule
+
+import trick_envs
+from training.config import RunConfig, dump_config, load_config
+from training.evaluation import Result, evaluate, results_table
+from training.files import write_json, write_text
+from training.network import NetworkAgent, export_policy, network_kwargs, save_model
+from training.plots import learning_curve
+from training.selfplay import SelfPlayBuffer, SelfPlayVecEnv
+from trick_envs.agents import make_agent
+from trick_envs.engine.game import Setup
+from trick_envs.interfaces.batch import BatchEnv
+
+CHECKPOINT, PROGRESS = "checkpoint.zip", "progress.json"
+
+
+class RunError(RuntimeError):
+    """A run that cannot start or go on; the message says what to do."""
+
+
+class Interrupted(RuntimeError):
+    """A run that was stopped by the user, and saved; the message says how to go on."""
+
+
+def train(config: RunConfig, folder: Path, console: Console) -> list[Result]:
+    """Trains from the start in a new folder.
+
+    Args:
+        config: the run.
+        folder: where its files go; it must not hold a run already.
+        console: where progress and results are shown.
+
+    Returns:
+        the final evaluation, an entry an opponent.
+
+    Raises:
+        RunError: if the folder holds a run.
+        Interrupted: on Ctrl-C, after saving.
+    """
+    if (folder / "config.yaml").exists():
+        raise RunError(f"{folder} holds a run already: go on with --resume, or choose another --folder")
+    folder.mkdir(parents=True, exist_ok=True)
+    write_text(folder / "config.yaml", dump_config(config))
+    return _run(config, folder, console, new_model(config))
+
+
+def resume(folder: Path, console: Console) -> list[Result]:
+    """Goes on with the run in a folder, from its last checkpoint.
+
+    Raises:
+        RunError: if there is no run, or it is finished.
+        Interrupted: on Ctrl-C, after saving.
+    """
+    if not (folder / "config.yaml").is_file():
+        raise RunError(f"{folder} holds no run to resume (there is no config.yaml in it)")
+    if (folder / "evaluation.json").exists():
+        raise RunError(f"the run in {folder} is finished: its policy is {folder / 'policy.onnx'}")
+    config = load_config(folder / "config.yaml")
+    checkpoint = folder / CHECKPOINT
+    if not checkpoint.is_file():
+        return _run(config, folder, console, new_model(config))
+    done = json.loads((folder / PROGRESS).read_text(encoding="utf-8"))["samples"]
+    env = _games(config, seed=(config.seed << 32) + done)
+    model = MaskablePPO.load(checkpoint, env=env, device=config.device)
+    model.set_random_seed(config.seed + done)
+    return _run(config, folder, console, model)
+
+
+def _games(config: RunConfig, seed: int) -> SelfPlayVecEnv:
+    ppo = config.ppo
+    games = BatchEnv(config.game, ppo.num_envs, config.num_players, config.num_deals, config.reward, **config.options)
+    return SelfPlayVecEnv(games, seed)
+
+
+def new_model(config: RunConfig) -> MaskablePPO:
+    """An untrained model with its games."""
+    ppo, network = config.ppo, config.network
+    env = _games(config, seed=config.seed << 32)
+    return MaskablePPO(
+        "MlpPolicy",
+        env,
+        learning_rate=LinearSchedule(ppo.learning_rate, ppo.final_learning_rate, 1.0),
+        n_steps=ppo.num_steps,
+        batch_size=ppo.batch_size,
+        n_epochs=ppo.num_epochs,
+        gamma=ppo.gamma,
+        gae_lambda=ppo.gae_lambda,
+        clip_range=ppo.clip_range,
+        ent_coef=ppo.entropy_coefficient,
+        vf_coef=ppo.value_coefficient,
+        max_grad_norm=ppo.max_grad_norm,
+        rollout_buffer_class=SelfPlayBuffer,
+        policy_kwargs=network_kwargs(
+            env.games.setup, network.shared, network.policy, network.value, network.activation
+        ),
+        seed=config.seed,
+        device=config.device,
+    )
+
+
+def prepare(config: RunConfig, model: MaskablePPO) -> None:
+    """What torch and the buffer have to know before a model learns."""
+    torch.set_num_threads(config.threads)
+    torch.distributions.Distribution.set_default_validate_args(False)
+    model.rollout_buffer.attach(model.env, config.ppo.reward_scale, config.seed + model.num_timesteps)
+
+
+def _run(config: RunConfig, folder: Path, console: Console, model: MaskablePPO) -> list[Result]:
+    prepare(config, model)
+    game = config.setup()
+    model.set_logger(configure(str(folder / "tensorboard"), ["tensorboard"]))
+    console.print(
+        f"{game.rules.game.title}, {game.num_players} players: {config.total_samples:,} samples into {folder}"
+    )
+    with _progress_bar(console) as bar:
+        watcher = Watcher(config, game, folder, bar)
+        left = config.total_samples - model.num_timesteps
+        try:
+            if left > 0:
+                model.learn(left, callback=watcher, reset_num_timesteps=False, tb_log_name="")
+        except KeyboardInterrupt:
+            watcher.save()
+            raise Interrupted(
+                f"stopped after {model.num_timesteps:,} samples and saved; go on with:\n"
+                f"  trick train --resume --folder {folder}"
+            ) from None
+        watcher.save()
+        results = _finish(config, game, folder, model, watcher, bar)
+    console.print(results_table(results, f"{game.rules.game.title}, {game.num_players} players: {folder}"))
+    return results
+
+
+def _progress_bar(console: Console) -> Progress:
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    return Progress(*columns, TextColumn("{task.fields[note]}"), console=console)
+
+
+def _finish(
+    config: RunConfig, game: Setup, folder: Path, model: MaskablePPO, watcher: Watcher, bar: Progress
+) -> list[Result]:
+    """The files of a finished run: policy.zip, policy.onnx, evaluation.json, learning_curve.png."""
+    save_model(model, folder / "policy.zip")
+    run = {"seed": config.seed, "samples": model.num_timesteps, "trick_envs": trick_envs.__version__}
+    export_policy(model.policy, game, folder / "policy.onnx", run)
+    deals, opponents = config.evaluation.final_deals, config.evaluation.opponents
+    task = bar.add_task("evaluation", total=deals * len(opponents), note="")
+    results = []
+    for spec in opponents:
+        player, opponent = make_agent(str(folder / "policy.onnx"), game), make_agent(spec, game)
+        results.append(evaluate(game, player, opponent, deals, config.seed + 1, lambda n: bar.advance(task, n)))
+    learning_curve(
+        watcher.history, folder / "learning_curve.png", f"{game.rules.game.title}, {game.num_players} players"
+    )
+    write_json(
+        folder / "evaluation.json",
+        {
+            "game": game.rules.name,
+            "num_players": game.num_players,
+            "samples": model.num_timesteps,
+            "seconds": round(watcher.seconds, 1),
+            "results": [result.as_dict() for result in results],
+        },
+    )
+    return results
+
+
+class Watcher(BaseCallback):
+    """Shows progress, evaluates now and then, writes checkpoints."""
+
+    def __init__(self, config: RunConfig, game: Setup, folder: Path, bar: Progress) -> None:
+        super().__init__()
+        self._config, self._game, self._folder, self._bar = config, game, folder, bar
+        self._task = bar.add_task("training", total=config.total_samples, note="")
+        progress = folder / PROGRESS
+        loaded = json.loads(progress.read_text(encoding="utf-8")) if progress.is_file() else {}
+        self.history: list[dict[str, Any]] = loaded.get("history", [])
+        self._seconds_before = loaded.get("seconds", 0.0)
+        self._started = time.monotonic()
+        self._saved_at = loaded.get("samples", 0)
+
+    @property
+    def seconds(self) -> float:
+        """How long the run has taken so far, all its parts together."""
+        return self._seconds_before + time.monotonic() - self._started
+
+    def _on_step(self) -> bool:
+        self._bar.update(self._task, completed=min(self.num_timesteps, self._config.total_samples))
+        return True
+
+    def _on_rollout_start(self) -> None:
+        """Between two updates: the model is whole."""
+        if self._due(self._config.evaluation.every_samples, self.history[-1]["samples"] if self.history else 0):
+            self._evaluate()
+        if self._due(self._config.checkpoint_every_samples, self._saved_at):
+            self.save()
+
+    def _due(self, every: int, last: int) -> bool:
+        return self.num_timesteps // every > last // every
+
+    def _evaluate(self) -> None:
+        assert self.model is not None
+        agent = NetworkAgent(self.model.policy)
+        entry: dict[str, Any] = {"samples": self.num_timesteps, "seconds": round(self.seconds, 1), "results": []}
+        for spec in self._config.evaluation.opponents:
+            opponent = make_agent(spec, self._game)
+            result = evaluate(self._game, agent, opponent, self._config.evaluation.deals, self._config.seed + 2)
+            entry["results"].append(result.as_dict())
+            self.logger.record(f"evaluation/margin_over_{spec}", result.margin)
+        self.history.append(entry)
+        note = "  ".join(f"{one['opponent']} {one['margin']:+.2f}±{one['half_width']:.2f}" for one in entry["results"])
+        self._bar.update(self._task, note=f"[dim]over {note}")
+
+    def save(self) -> None:
+        """Writes a checkpoint: the model, and what has been measured so far."""
+        assert self.model is not None
+        save_model(self.model, self._folder / CHECKPOINT)
+        progress = {"samples": self.num_timesteps, "seconds": round(self.seconds, 1), "history": self.history}
+        write_json(self._folder / PROGRESS, progress)
+        self._saved_at = self.num_timesteps

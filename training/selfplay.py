@@ -1,0 +1,256 @@
+"""Self-play for SB3: one policy plays all seats, and every decision of every seat is a sample.
+
+``SelfPlayVecEnv`` shows SB3 a batch of games as a vector of single-agent environments: each step is a decision of
+whichever seat acts. SB3 itself would take a game's decisions for one agent's and add up the rewards of different
+seats, so ``SelfPlayBuffer`` keeps the books by seat: a decision earns what its own seat is paid until that seat
+decides again, and generalised advantage estimation (Schulman et al. 2016) runs along each seat's own decisions.
+
+A rollout ends in the middle of games. The last decision of every seat then has no successor yet; it waits in the
+buffer, and becomes a sample of the next rollout.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numba
+import numpy as np
+import numpy.typing as npt
+import torch
+from gymnasium import spaces
+from sb3_contrib.common.maskable.buffers import MaskableRolloutBuffer, MaskableRolloutBufferSamples
+from stable_baselines3.common.vec_env import VecEnv
+
+from trick_envs.interfaces.batch import BatchEnv
+
+WAITING, LAST = -1, -2  # instead of the row of a seat's next decision: not made yet; there is none
+
+
+class _NoInfos(Sequence[dict[str, Any]]):
+    """As many empty infos as anybody asks for, and nothing to iterate over."""
+
+    def __getitem__(self, index: Any) -> Any:
+        return {}
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
+
+
+class SelfPlayVecEnv(VecEnv):
+    """A ``BatchEnv`` as SB3 wants to see it. Rewards and ends are for ``SelfPlayBuffer``; SB3 sees zeros.
+
+    Args:
+        games: the games.
+        seed: of their first matches.
+    """
+
+    def __init__(self, games: BatchEnv, seed: int) -> None:
+        self.games = games
+        self._first_seed = seed
+        low, high = games.setup.layout.bounds()
+        super().__init__(
+            games.num_envs, spaces.Box(low, high, dtype=np.float32), spaces.Discrete(games.setup.num_actions)
+        )
+        self._zeros = np.zeros(games.num_envs, np.float32)
+        self._never = np.zeros(games.num_envs, np.bool_)
+        self.acted = games.seats.copy()  # the seats that the last step was taken by
+
+    def reset(self) -> npt.NDArray[np.int8]:
+        self.games.reset(self._first_seed)
+        return self.games.observations.copy()
+
+    def step_async(self, actions: npt.NDArray[Any]) -> None:
+        np.copyto(self.acted, self.games.seats)
+        self.games.step(actions)
+
+    def step_wait(self) -> Any:
+        return self.games.observations.copy(), self._zeros, self._never, _NoInfos()
+
+    def env_method(self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any) -> list[Any]:
+        if method_name != "action_masks":
+            raise AttributeError(f"a self-play environment has no method {method_name!r}")
+        return [self.games.action_masks]  # one array for all games: SB3 stacks what is in the list
+
+    def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
+        if attr_name == "action_masks":
+            return [self.games.action_masks]
+        if attr_name == "render_mode":
+            return [None] * self.num_envs
+        raise AttributeError(f"a self-play environment has no attribute {attr_name!r}")
+
+    def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
+        raise AttributeError("the games of a self-play environment have no attributes to set")
+
+    def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:
+        return [False] * self.num_envs
+
+    def close(self) -> None:
+        """Nothing to release."""
+
+
+class SelfPlayBuffer(MaskableRolloutBuffer):
+    """Rollouts of many seats, with advantages along each seat's own decisions.
+
+    Rows: ``buffer_size * n_envs`` decisions of this rollout in the order of time, behind them those that wait from
+    the rollout before. Observations and masks are kept as ``int8``.
+    """
+
+    def attach(self, env: SelfPlayVecEnv, reward_scale: float = 1.0, seed: int = 0) -> None:
+        """Tells the buffer which games it keeps the books of. Call it before the first rollout.
+
+        Args:
+            env: the environment that is stepped between two ``add``.
+            reward_scale: every reward is multiplied by it.
+            seed: of the order of the samples.
+        """
+        self._rng = np.random.default_rng(seed)
+        self._env, self._scale = env, reward_scale
+        games, seats = self.n_envs, env.games.num_players
+        self._new = self.buffer_size * games
+        rows = self._new + seats * games
+        self._seen = np.zeros((rows, env.games.setup.layout.size), np.int8)
+        self._masks = np.zeros((rows, env.games.setup.num_actions), np.int8)
+        self._chosen = np.zeros(rows, np.int64)
+        self._value, self._log_prob = np.zeros(rows, np.float32), np.zeros(rows, np.float32)
+        self._reward, self._advantage = np.zeros(rows, np.float32), np.zeros(rows, np.float32)
+        self._next = np.full(rows, LAST, np.int64)
+        self._waiting = np.full((games, seats), -1, np.int64)  # the row of each seat's last decision
+        self._earned = np.zeros((games, seats), np.float32)  # paid since then
+        self._carried = 0
+
+    def reset(self) -> None:
+        """Begins a rollout: the decisions that wait move behind the new rows."""
+        self.pos, self.full = 0, False
+        if not hasattr(self, "_env"):  # SB3 resets the buffer when it makes it
+            return
+        games, seats = np.nonzero(self._waiting >= 0)
+        old = self._waiting[games, seats]
+        self._carried = len(old)
+        moved = slice(self._new, self._new + self._carried)
+        for rows in (self._seen, self._masks, self._chosen, self._value, self._log_prob):
+            rows[moved] = rows[old]
+        self._next[moved] = WAITING
+        self._waiting[games, seats] = np.arange(self._new, self._new + self._carried)
+
+    def add(
+        self,
+        obs: npt.NDArray[Any],
+        action: npt.NDArray[Any],
+        reward: npt.NDArray[Any],
+        episode_start: npt.NDArray[Any],
+        value: torch.Tensor,
+        log_prob: torch.Tensor,
+        action_masks: Any = None,
+    ) -> None:
+        """Books one decision in every game; rewards and ends are those of the games themselves."""
+        first = self.pos * self.n_envs
+        now = slice(first, first + self.n_envs)
+        self._seen[now], self._masks[now] = obs, np.asarray(action_masks).reshape(self.n_envs, -1)
+        self._chosen[now] = action.reshape(-1)
+        self._value[now], self._log_prob[now] = value.reshape(-1).numpy(force=True), log_prob.numpy(force=True)
+        games = self._env.games
+        _book(
+            first, self._env.acted, games.rewards, games.ends, self._scale, self._next, self._reward, self._waiting,
+            self._earned,
+        )  # fmt: skip
+        self.pos += 1
+        self.full = self.pos == self.buffer_size
+
+    def compute_returns_and_advantage(self, last_values: Any, dones: Any) -> None:
+        """Advantages of all decisions whose successor is known; the others wait for the next rollout."""
+        used = self._new + self._carried
+        _estimate(used, self._new, self._next, self._reward, self._value, self._advantage, self.gamma, self.gae_lambda)
+        self._ready = np.flatnonzero(self._next[:used] != WAITING)
+        self.values = self._value[self._ready]  # SB3 logs how much of the variance of the returns they explain
+        self.returns = self.values + self._advantage[self._ready]
+
+    def get(self, batch_size: int | None = None) -> Iterator[MaskableRolloutBufferSamples]:
+        """The samples once, in random order, in batches of about ``batch_size`` (as equal as can be)."""
+        count = len(self._ready)
+        batches = 1 if batch_size is None else max(1, round(count / batch_size))
+        for rows in np.array_split(self._rng.permutation(self._ready), batches):
+            advantage, value = self._advantage[rows], self._value[rows]
+            yield MaskableRolloutBufferSamples(
+                *map(
+                    self.to_torch,
+                    (
+                        _gather(self._seen, rows),
+                        self._chosen[rows],
+                        value,
+                        self._log_prob[rows],
+                        advantage,
+                        advantage + value,
+                    ),
+                ),
+                self.to_torch(self._masks[rows]),
+            )
+
+    def to_torch(self, array: npt.NDArray[Any], copy: bool = False) -> torch.Tensor:
+        """The array as a tensor on the device; it is fresh already."""
+        return torch.from_numpy(array).to(self.device)
+
+
+@numba.njit(cache=True)
+def _book(
+    first: int,
+    acted: Any,
+    rewards: Any,
+    ends: Any,
+    scale: float,
+    following: Any,
+    reward: Any,
+    waiting: Any,
+    earned: Any,
+) -> None:
+    """The decisions in rows ``first …`` were made by the seats ``acted``, and then ``rewards`` were paid."""
+    for game in range(acted.shape[0]):
+        row, seat = first + game, acted[game]
+        before = waiting[game, seat]
+        if before >= 0:
+            following[before], reward[before] = row, earned[game, seat]
+        waiting[game, seat], following[row], earned[game, seat] = row, WAITING, 0.0
+        for other in range(rewards.shape[1]):
+            earned[game, other] += rewards[game, other] * scale
+        if ends[game]:
+            for other in range(rewards.shape[1]):
+                last = waiting[game, other]
+                if last >= 0:
+                    following[last], reward[last] = LAST, earned[game, other]
+                waiting[game, other], earned[game, other] = -1, 0.0
+
+
+@numba.njit(cache=True)
+def _estimate(
+    used: int,
+    new: int,
+    following: Any,
+    reward: Any,
+    value: Any,
+    advantage: Any,
+    gamma: float,
+    gae_lambda: float,
+) -> None:
+    """Generalised advantage estimation: from the latest new row back, then the carried ones, which are oldest."""
+    for k in range(used):
+        row = new - 1 - k if k < new else k
+        after = following[row]
+        if after == WAITING:
+            advantage[row] = 0.0  # its value stands in for the rest of the game, as a rollout's end always does
+        elif after == LAST:
+            advantage[row] = reward[row] - value[row]
+        else:
+            step = reward[row] + gamma * value[after] - value[row]
+            advantage[row] = step + gamma * gae_lambda * advantage[after]
+
+
+@numba.njit(cache=True)
+def _gather(table: Any, rows: Any) -> Any:
+    """Some rows of an ``int8`` table as ``float32``."""
+    found = np.empty((len(rows), table.shape[1]), np.float32)
+    for i in range(len(rows)):
+        found[i] = table[rows[i]]
+    return found
