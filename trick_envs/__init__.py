@@ -3,7 +3,8 @@
     from trick_envs import pepper_v0
     env = pepper_v0.env(num_players=5)
 
-Importing the package registers every ``*_v0`` module with PettingZoo (``trick_envs/pepper-v0``).
+Importing the package registers every ``*_v0`` module with PettingZoo (``trick_envs/pepper-v0``) and with Gymnasium
+(``trick_envs/Pepper-v0``).
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from typing import TYPE_CHECKING, Any
+
+import gymnasium
 
 if TYPE_CHECKING:
     from trick_envs.agents import make_agent
@@ -35,13 +38,20 @@ def __getattr__(name: str) -> Any:
 
 
 def _register() -> None:
-    modules = [module.name for module in pkgutil.iter_modules(__path__) if module.name.endswith("_v0")]
+    games = [name.removesuffix("_v0") for _, name, _ in pkgutil.iter_modules(__path__) if name.endswith("_v0")]
+    for game in games:
+        gymnasium.register(
+            f"trick_envs/{''.join(map(str.capitalize, game.split('_')))}-v0",
+            entry_point="trick_envs.interfaces.gymnasium:SeatEnv",
+            vector_entry_point="trick_envs.interfaces.vector:VectorSeatEnv",
+            kwargs={"game": game},
+        )
     try:
         from pettingzoo import register
     except ImportError:  # PettingZoo before 1.27 has no registry
         return
-    for module in modules:
-        register("aec", f"trick_envs/{module.removesuffix('_v0')}-v0", f"trick_envs.{module}:env")
+    for game in games:
+        register("aec", f"trick_envs/{game}-v0", f"trick_envs.{game}_v0:env")
 
 
 _register()

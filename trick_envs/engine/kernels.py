@@ -441,7 +441,7 @@ def greedy_actions(states: Any, actions: Any) -> None:
 
 # --- one learner a game, the other seats played by agents --------------------------------------------------------
 
-RANDOM_PLAYER, GREEDY_PLAYER = -2, -1  # opponents played in here; any other number is an agent outside
+NOBODY, NAMED, RANDOM_PLAYER, GREEDY_PLAYER = -4, -3, -2, -1  # who plays in here; other numbers are agents outside
 ILLEGAL_MODES = ("terminate", "raise", "random")
 END_MATCH, RAISE, PLAY_RANDOM = range(len(ILLEGAL_MODES))
 
@@ -533,37 +533,37 @@ def play_rows(
         i = rows[k]
         state = states[i]
         learner = seats[i]
-        named = actions.shape[0] > 0
+        player = NAMED if actions.shape[0] > 0 else NOBODY
         waiting[i] = -1
         while True:
-            if named:
-                named = False
-                action = actions[k]
-                card = find(state, action) if 0 <= action < state.kinds else -1
-                if card < 0:
-                    if illegal != PLAY_RANDOM:
-                        rewards[i] = -1.0
-                        over[i] = True
-                        break
-                    card = find(state, random_action(states, i, streams))
-            elif state.phase == OVER:
-                over[i] = True
-                break
-            elif state.seat == learner:
-                break
-            else:
+            if player == NOBODY:
+                if state.phase == OVER:
+                    over[i] = True
+                    break
+                if state.seat == learner:
+                    break
                 player = opponents[relative(state, state.seat, learner) - 1]
-                if player == GREEDY_PLAYER:
-                    action = greedy_action(states, i)
-                elif player == RANDOM_PLAYER:
-                    action = random_action(states, i, streams)
-                else:
+                if player >= 0:
                     waiting[i] = player
                     break
-                card = action if state.copies == 1 else find(state, action)
-            if advance(state, card):
-                pay(state, mode, pays)
-                rewards[i] += pays[learner]
+
+            if player == RANDOM_PLAYER:
+                card = random_card(state, streams, i)
+            else:
+                action = actions[k] if player == NAMED else greedy(state)
+                card = find(state, action) if 0 <= action < state.kinds else -1
+
+            if card >= 0:
+                player = NOBODY
+                if advance(state, card):
+                    pay(state, mode, pays)
+                    rewards[i] += pays[learner]
+            elif illegal == PLAY_RANDOM:
+                player = RANDOM_PLAYER
+            else:
+                rewards[i] = -1.0
+                over[i] = True
+                break
 
 
 @kernel

@@ -1,0 +1,400 @@
+"""The single-seat Gymnasium environments, every registered game alike."""
+
+from __future__ import annotations
+
+import copy
+import importlib
+import pickle
+import subprocess
+import sys
+import warnings
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.error import ResetNeeded
+from gymnasium.utils.env_checker import check_env
+
+import trick_envs
+from trick_envs.agents import GreedyAgent, make_agent
+
+CONTRACT = {
+    "trick_envs/Pepper-v0": "pepper",
+    "trick_envs/Donguri-v0": "donguri",
+    "trick_envs/Zaraba22-v0": "zaraba22",
+    "trick_envs/DoubleDeckWhist-v0": "double_deck_whist",
+    "trick_envs/TrickyExpress-v0": "tricky_express",
+}
+REGISTERED = {name: spec.kwargs["game"] for name, spec in gymnasium.registry.items() if name.startswith("trick_envs/")}
+every_game = pytest.mark.parametrize("name", REGISTERED)
+
+
+def make(name="trick_envs/Pepper-v0", **options):
+    return gymnasium.make(name, **{"num_deals": 2, **options})
+
+
+def one_legal(mask, rng):
+    return int(rng.choice(np.flatnonzero(mask)))
+
+
+def play_match(env, seed=None, options=None, choices=0):
+    """Plays random legal cards to the end; returns observations, masks and rewards of the learner, and the record."""
+    rng = np.random.default_rng(choices)
+    observation, info = env.reset(seed=seed, options=options)
+    seen, masks, rewards, over = [observation], [info["action_mask"]], [], False
+    while not over:
+        observation, reward, over, truncated, info = env.step(one_legal(info["action_mask"], rng))
+        assert truncated is False
+        seen.append(observation)
+        masks.append(info["action_mask"])
+        rewards.append(reward)
+    return seen, masks, rewards, env.unwrapped.record()
+
+
+def lowest(observations, action_masks):
+    return np.asarray(action_masks).argmax(axis=1)
+
+
+def highest(observations, action_masks):
+    return action_masks.shape[1] - 1 - np.asarray(action_masks)[:, ::-1].argmax(axis=1)
+
+
+class Lowest:
+    name = "lowest"
+
+    def act(self, observations, action_masks, states=None):
+        assert len(states) == len(observations)
+        return lowest(observations, action_masks)
+
+
+# --- making them --------------------------------------------------------------------------------------------------
+
+
+def test_every_v0_module_is_registered_in_camel_case():
+    assert REGISTERED == CONTRACT
+
+
+def test_importing_the_package_compiles_nothing():
+    code = (
+        "import sys, trick_envs, gymnasium; assert 'trick_envs/Pepper-v0' in gymnasium.registry; "
+        "bad = {'numba', 'torch', 'stable_baselines3', 'matplotlib', 'pygame', 'ray'} & set(sys.modules); "
+        "assert not bad, bad"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@every_game
+def test_gymnasium_check_env_has_nothing_to_say(name, capsys):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_env(make(name).unwrapped)
+
+
+@every_game
+def test_stable_baselines_check_env_has_nothing_to_say(name):
+    checker = pytest.importorskip("stable_baselines3.common.env_checker")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        checker.check_env(make(name).unwrapped)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"seat": 5}, "seat: expected None or a seat of 0 to 4, not 5"),
+        ({"seat": True}, "seat: expected None or a seat of 0 to 4"),
+        ({"opponents": "clever"}, "'clever' is no player"),
+        ({"opponents": ["greedy", "random"]}, "a list of 4, one for each seat .*, not 2"),
+        ({"opponents": 7}, "expected a spec such as 'greedy', an agent or a function, not 7"),
+        ({"illegal": "punish"}, "illegal: expected one of 'terminate', 'raise', 'random', not 'punish'"),
+        ({"reward": "fame"}, "reward: expected one of"),
+        ({"num_players": 2}, "num_players: pepper is for"),
+        ({"render_mode": "braille"}, "render_mode: expected"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:.*render_mode")
+def test_bad_arguments_are_explained(wrong, message):
+    with pytest.raises(ValueError, match=message):
+        make(**wrong)
+
+
+# --- the match as the learner sees it -----------------------------------------------------------------------------
+
+
+@every_game
+@pytest.mark.parametrize("reward", ["score", "zero_sum", "win"])
+def test_what_the_learner_sees_and_is_paid_is_what_the_aec_environment_says(name, reward):
+    env = make(name, reward=reward)
+    seen, masks, rewards, record = play_match(env, seed=11)
+    seat = env.unwrapped.seat
+    aec = importlib.import_module(f"trick_envs.{REGISTERED[name]}_v0").raw_env(num_deals=2, reward=reward)
+    aec.reset(seed=11)
+    learner, deck = f"player_{seat}", aec.setup.deck
+    step, paid, told = 0, 0.0, []
+    for deal in record["deals"]:
+        for actor, card in deal["actions"]:
+            assert aec.agent_selection == f"player_{actor}"
+            if actor == seat:
+                expected = aec.observe(learner)
+                np.testing.assert_array_equal(seen[step], expected["observation"])
+                np.testing.assert_array_equal(masks[step], expected["action_mask"])
+                if step:
+                    told.append(paid)
+                step, paid = step + 1, 0.0
+            aec.step(deck.parse(card))
+            paid += aec.rewards[learner]
+    assert aec.record() == record
+    assert [*told, paid] == rewards
+    np.testing.assert_array_equal(seen[-1], aec.observe(learner)["observation"])
+    assert not masks[-1].any()
+    if reward == "score":
+        assert sum(rewards) == record["score"][seat]
+
+
+@every_game
+def test_the_deals_are_those_of_the_seed_whoever_sits_where(name):
+    aec = importlib.import_module(f"trick_envs.{REGISTERED[name]}_v0").env(num_deals=2)
+    aec.reset(seed=5)
+    first = aec.record()["deals"][0]
+    for options in ({}, {"seat": 0}, {"seat": 2}, {"opponents": "random"}, {"opponents": lowest}):
+        env = make(name, **options)
+        env.reset(seed=5)
+        deal = env.unwrapped.record()["deals"][0]
+        assert [deal[key] for key in ("dealer", "hands", "stock")] == [
+            first[key] for key in ("dealer", "hands", "stock")
+        ]
+
+
+def test_the_reward_counts_a_deal_that_ends_while_opponents_play():
+    env = make(num_deals=8, seat=0)
+    _, _, rewards, record = play_match(env, seed=3)
+    last_by_other = [deal["actions"][-1][0] != 0 for deal in record["deals"]]
+    assert any(last_by_other[:-1])
+    assert [reward for reward in rewards if reward] == [
+        deal["score"][0] for deal in record["deals"] if deal["score"][0]
+    ]
+
+
+def test_arrays_are_fresh():
+    env = make()
+    first, info = env.reset(seed=1)
+    kept, kept_mask = first.copy(), info["action_mask"].copy()
+    second, _, _, _, info_2 = env.step(int(info["action_mask"].argmax()))
+    assert not np.shares_memory(first, second)
+    np.testing.assert_array_equal(first, kept)
+    np.testing.assert_array_equal(info["action_mask"], kept_mask)
+    info_2["action_mask"][:] = 0
+    env.unwrapped.action_masks()[:] = 0
+    assert env.unwrapped.action_masks().any()
+    assert first.dtype == np.float32
+    assert kept_mask.dtype == np.int8
+
+
+# --- seats --------------------------------------------------------------------------------------------------------
+
+
+def test_a_fixed_seat_stays():
+    env = make(seat=3)
+    for _ in range(5):
+        env.reset()
+        assert env.unwrapped.seat == 3
+
+
+def test_a_random_seat_changes_from_match_to_match_and_follows_from_the_seed():
+    seats = []
+    for _ in range(2):
+        env = make()
+        env.reset(seed=8)
+        seats.append([env.unwrapped.seat])
+        for _ in range(39):
+            env.reset()
+            seats[-1].append(env.unwrapped.seat)
+    assert seats[0] == seats[1]
+    assert set(seats[0]) == set(range(5))
+
+
+def test_the_same_match_from_the_drawn_seat_and_from_that_seat_fixed():
+    drawn = make(opponents="random")
+    match = play_match(drawn, seed=21)[3]
+    assert play_match(make(opponents="random", seat=drawn.unwrapped.seat), seed=21)[3] == match
+
+
+def test_reset_options_seat_dealer_and_deals():
+    source = make()
+    deals = play_match(source, seed=2)[3]["deals"]
+    env = make(seat=1)
+    env.reset(seed=9, options={"seat": 4, "dealer": 3})
+    assert env.unwrapped.seat == 4
+    assert env.unwrapped.record()["deals"][0]["dealer"] == 3
+    env.reset()
+    assert env.unwrapped.seat == 1
+    record = play_match(env, seed=9, options={"deals": deals})[3]
+    for played, given in zip(record["deals"], deals, strict=True):
+        assert (played["dealer"], played["hands"]) == (given["dealer"], given["hands"])
+    with pytest.raises(ValueError, match=r"options\['seat'\]: expected None or a seat of 0 to 4, not 9"):
+        env.reset(options={"seat": 9})
+
+
+# --- opponents ----------------------------------------------------------------------------------------------------
+
+
+@every_game
+def test_a_listed_opponent_sits_as_many_seats_clockwise_from_the_learner(name):
+    calls = []
+
+    def logged(place):
+        def act(observations, action_masks):
+            assert observations.dtype == np.float32
+            assert observations.shape[0] == action_masks.shape[0] == 1
+            calls.append(place)
+            return lowest(observations, action_masks)
+
+        return act
+
+    players = make(name).unwrapped.setup.num_players
+    env = make(name, opponents=[logged(place) for place in range(1, players)])
+    record = play_match(env, seed=4)[3]
+    seat = env.unwrapped.seat
+    played = [(actor - seat) % players for deal in record["deals"] for actor, _ in deal["actions"] if actor != seat]
+    assert calls == played
+
+
+@every_game
+def test_a_spec_an_agent_and_a_function_play_the_same(name):
+    by_spec = play_match(make(name, opponents="greedy"), seed=6)[3]
+    agent = GreedyAgent(make(name).unwrapped.setup)
+    assert play_match(make(name, opponents=agent), seed=6)[3] == by_spec
+    by_function = play_match(make(name, opponents=lowest), seed=6)[3]
+    assert play_match(make(name, opponents=Lowest()), seed=6)[3] == by_function
+    assert play_match(make(name, opponents=highest), seed=6)[3] != by_function
+
+
+@every_game
+def test_random_opponents_replay_from_the_seed_and_differ_between_seeds(name):
+    records = [play_match(make(name, opponents="random", seat=0), seed=seed)[3] for seed in (1, 1)]
+    assert records[0] == records[1]
+    env = make(name, opponents="random", seat=0)
+    deals = records[0]["deals"]
+    env.reset(seed=2, options={"deals": deals})
+    other = play_match(env, seed=2, options={"deals": deals})[3]
+    assert other["deals"][0]["actions"] != deals[0]["actions"]
+
+
+def test_an_agent_with_random_choices_replays_from_the_seed():
+    env = make(opponents=make_agent("random", make().unwrapped.setup, seed=99))
+    first = play_match(env, seed=7)[3]
+    play_match(env)
+    assert play_match(env, seed=7)[3] == first
+
+
+def test_an_opponents_illegal_action_is_blamed_on_it():
+    def stubborn(observations, action_masks):
+        return np.asarray(action_masks).argmin(axis=1)
+
+    env = make(opponents=stubborn, seat=0)
+    with pytest.raises(ValueError, match=r"opponent .*stubborn.*: player_\d does not have"):
+        env.reset(seed=1, options={"dealer": 1})
+
+
+# --- illegal actions ----------------------------------------------------------------------------------------------
+
+
+@every_game
+def test_an_illegal_action_ends_the_match_with_minus_one(name):
+    env = make(name)
+    observation, info = env.reset(seed=1)
+    again, reward, terminated, truncated, after = env.step(int(info["action_mask"].argmin()))
+    assert (reward, terminated, truncated) == (-1.0, True, False)
+    np.testing.assert_array_equal(again, observation)
+    assert not after["action_mask"].any()
+    assert not env.unwrapped.action_masks().any()
+    assert env.unwrapped.record()["winners"] is None
+    with pytest.raises(ResetNeeded):
+        env.step(int(info["action_mask"].argmax()))
+    env.reset()
+    assert env.unwrapped.action_masks().any()
+
+
+def test_an_illegal_action_raises_and_changes_nothing():
+    env = make(illegal="raise", seat=0)
+    _, info = env.reset(seed=1)
+    before = env.unwrapped.record()
+    with pytest.raises(ValueError, match=r"player_0 (does not have|may not play)"):
+        env.step(int(info["action_mask"].argmin()))
+    assert env.unwrapped.record() == before
+    env.step(int(info["action_mask"].argmax()))
+
+
+@every_game
+def test_instead_of_an_illegal_action_a_random_legal_one_is_played(name):
+    played = set()
+    for seed in range(8):
+        env = make(name, illegal="random", seat=0)
+        _, info = env.reset(seed=seed)
+        legal, deck = np.flatnonzero(info["action_mask"]), env.unwrapped.setup.deck
+        _, reward, terminated, _, _ = env.step(int(info["action_mask"].argmin()))
+        assert not terminated
+        assert reward == 0
+        card = next(card for actor, card in env.unwrapped.record()["deals"][0]["actions"] if actor == 0)
+        assert deck.parse(card) in legal
+        played.add(int(np.searchsorted(legal, deck.parse(card))))
+    assert len(played) > 1
+
+
+def test_a_step_before_reset_is_an_error():
+    with pytest.raises(ResetNeeded):
+        make().unwrapped.step(0)
+
+
+# --- copies, pictures, learners -----------------------------------------------------------------------------------
+
+
+@every_game
+@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])
+def test_a_copy_goes_on_alike(name, duplicate):
+    env = make(name, opponents="random").unwrapped
+    duplicate(env)  # before the first reset
+    _, info = env.reset(seed=3)
+    for _ in range(3):
+        _, _, _, _, info = env.step(int(info["action_mask"].argmax()))
+    twin = duplicate(env)
+    ends = []
+    for one in (env, twin):
+        mask, over = one.action_masks(), False
+        while not over:
+            _, _, over, _, now = one.step(int(mask.argmax()))
+            mask = now["action_mask"]
+        following, _ = one.reset()
+        ends.append((one.record(), one.seat, following.tolist()))
+    assert ends[0] == ends[1]
+
+
+def test_render():
+    env = make(render_mode="ansi")
+    env.reset(seed=1)
+    assert "player_0" in env.render()
+
+
+def test_metadata_names_the_same_render_modes_as_the_aec_environment():
+    env = make().unwrapped
+    assert env.metadata["render_modes"] == env.aec.metadata["render_modes"]
+
+
+def test_maskable_ppo_learns_on_it():
+    torch = pytest.importorskip("torch")
+    sb3_contrib = pytest.importorskip("sb3_contrib")
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        env = make(num_deals=1, opponents="random", illegal="raise")  # an unmasked action would raise
+        model = sb3_contrib.MaskablePPO("MlpPolicy", env, n_steps=64, batch_size=32, n_epochs=1, seed=1, device="cpu")
+        before = {name: weight.clone() for name, weight in model.policy.state_dict().items()}
+        model.learn(128)
+        assert model.num_timesteps == 128
+        assert any(not torch.equal(before[name], weight) for name, weight in model.policy.state_dict().items())
+    finally:
+        torch.set_num_threads(threads)
+
+
+def test_the_package_lists_its_registered_games():
+    assert sorted(REGISTERED.values()) == sorted(trick_envs.game_names())

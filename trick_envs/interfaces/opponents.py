@@ -1,0 +1,126 @@
+"""Who plays the other seats, where one seat learns: shared by the Gymnasium environments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from trick_envs.agents import Agent, make_agent
+from trick_envs.engine.game import MAX_SEED, Setup
+from trick_envs.engine.kernels import GREEDY_PLAYER, ILLEGAL_MODES, RANDOM_PLAYER
+from trick_envs.interfaces.reading import why_illegal
+
+Policy = Callable[[npt.NDArray[np.float32], npt.NDArray[np.int8]], Any]
+Opponent = str | Agent | Policy
+
+_COMPILED = {"random": RANDOM_PLAYER, "greedy": GREEDY_PLAYER}
+
+
+class Opponents:
+    """The players of all seats but the learner's.
+
+    Args:
+        chosen: one player for all those seats, or a list with one for each, clockwise from the learner's left
+            neighbour. A player is a spec (``"random"``, ``"greedy"``, …), an ``Agent``, or a function
+            ``(observations (B, D) float32, action_masks (B, A) int8) -> actions (B,)``.
+        game: what they play.
+
+    Attributes:
+        players: ``(players - 1,) int64``, a number a seat: ``RANDOM_PLAYER``, ``GREEDY_PLAYER``, or where it stands
+            in ``agents``.
+        agents: the agents that the kernels do not play themselves, each once.
+
+    Raises:
+        ValueError: for a spec that means nothing, or a list of the wrong length.
+    """
+
+    def __init__(self, chosen: Opponent | Sequence[Opponent], game: Setup) -> None:
+        seats = game.num_players - 1
+        listed = list(chosen) if isinstance(chosen, (list, tuple)) else [chosen] * seats
+        if len(listed) != seats:
+            raise ValueError(
+                f"opponents: expected one player, or a list of {seats}, one for each seat clockwise from the "
+                f"learner's left neighbour, not {len(listed)}"
+            )
+        self.setup = game
+        self.agents: list[Agent | Policy] = []
+        self._names: list[str] = []
+        self.players = np.array([self._number(opponent) for opponent in listed], np.int64)
+
+    def _number(self, opponent: Any) -> int:
+        if isinstance(opponent, str):
+            if opponent in _COMPILED:
+                return _COMPILED[opponent]
+            if opponent in self._names:
+                return self._names.index(opponent)
+            name, agent = opponent, make_agent(opponent, self.setup)
+        elif hasattr(opponent, "act") or callable(opponent):
+            for number, known in enumerate(self.agents):
+                if known is opponent:
+                    return number
+            name, agent = str(getattr(opponent, "name", opponent)), opponent
+        else:
+            raise ValueError(f"opponents: expected a spec such as 'greedy', an agent or a function, not {opponent!r}")
+        self.agents.append(agent)
+        self._names.append(name)
+        return len(self.agents) - 1
+
+    def seed(self, seed: int) -> None:
+        """Starts the random choices of the agents anew."""
+        for number, agent in enumerate(self.agents):
+            if hasattr(agent, "seed"):
+                agent.seed((seed + number) % (MAX_SEED + 1))
+
+    def act(
+        self, number: int, observations: npt.NDArray[np.float32], action_masks: npt.NDArray[np.int8], states: Any
+    ) -> npt.NDArray[np.int64]:
+        """What agent ``number`` names for every row.
+
+        Raises:
+            ValueError: if an action is not legal, or they are not one a row; says who, and which rule is broken.
+        """
+        agent = self.agents[number]
+        if hasattr(agent, "act"):
+            named = agent.act(observations, action_masks, states)
+        else:
+            named = agent(observations, action_masks)
+        actions = np.asarray(named)
+        if actions.shape != (len(states),) or actions.dtype.kind not in "iu":
+            raise ValueError(
+                f"opponent {self._names[number]}: expected {len(states)} whole numbers, one a row, "
+                f"not shape {actions.shape} of {actions.dtype}"
+            )
+        actions = actions.astype(np.int64, copy=False)
+        wrong = self.setup.kernels.first_illegal(states, actions)
+        if wrong >= 0:
+            reason = why_illegal(self.setup, states[wrong : wrong + 1], int(actions[wrong]))
+            raise ValueError(f"opponent {self._names[number]}: {reason}")
+        return actions
+
+
+def illegal_mode(illegal: str) -> int:
+    """The number of a way to treat the learner's illegal actions.
+
+    Raises:
+        ValueError: if there is no such way.
+    """
+    if illegal not in ILLEGAL_MODES:
+        raise ValueError(f"illegal: expected one of {', '.join(map(repr, ILLEGAL_MODES))}, not {illegal!r}")
+    return ILLEGAL_MODES.index(illegal)
+
+
+def checked_seat(seat: Any, game: Setup, where: str) -> int:
+    """A seat as an integer, -1 for ``None``.
+
+    Raises:
+        ValueError: if there is no such seat.
+    """
+    if seat is None:
+        return -1
+    whole = isinstance(seat, (int, np.integer)) and not isinstance(seat, bool)
+    if not whole or not 0 <= seat < game.num_players:
+        raise ValueError(f"{where}: expected None or a seat of 0 to {game.num_players - 1}, not {seat!r}")
+    return int(seat)

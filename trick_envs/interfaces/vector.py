@@ -1,0 +1,280 @@
+"""Many games at once as a Gymnasium vector environment: one seat learns in each, compiled code plays the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import gymnasium
+import numpy as np
+import numpy.typing as npt
+from gymnasium import spaces
+from gymnasium.error import ResetNeeded
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+
+from trick_envs.engine.game import MAX_SEED, setup
+from trick_envs.engine.kernels import RAISE
+from trick_envs.interfaces.batch import checked_seed, fresh_seed, reward_mode
+from trick_envs.interfaces.opponents import Opponent, Opponents, checked_seat, illegal_mode
+from trick_envs.interfaces.reading import why_illegal
+from trick_envs.interfaces.text import describe
+
+Observations = npt.NDArray[np.float32]
+Rows = npt.NDArray[np.int64]
+Infos = dict[str, Any]
+
+_NOTHING_NAMED = np.zeros(0, np.int64)
+
+
+class VectorSeatEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]]):
+    """``num_envs`` games in lock step, each from one seat; the single game is ``SeatEnv``, which plays the same.
+
+    Make it with ``gymnasium.make_vec("trick_envs/Pepper-v0", num_envs, vectorization_mode="vector_entry_point", …)``.
+    Every ``step`` plays on in all games until the learner is to act in each. Opponents ``"random"`` and ``"greedy"``
+    are compiled; other agents act on all games that wait for them at once.
+
+    Observation: ``(num_envs, D) float32``. Action: ``(num_envs,)`` whole numbers.
+    ``infos["action_mask"]``: ``(num_envs, A) int8``.
+    All arrays are fresh at every step.
+
+    Args:
+        game: the game, such as ``"pepper"``.
+        num_envs: how many games.
+        seat, opponents, illegal, reward, num_players, num_deals, options: as for ``SeatEnv``. Agents with random
+            choices (other than ``"random"``) are seeded by ``reset(seed=…)`` alone, not anew for every match.
+        autoreset_mode: when the next match of a game begins: with the step after the last one (``NEXT_STEP``, whose
+            action is ignored), with the last one itself (``SAME_STEP``; the end is in ``infos["final_obs"]`` and
+            ``infos["final_info"]``), or by ``reset(options={"reset_mask": …})`` (``DISABLED``).
+        render_mode: ``None`` or ``"ansi"``.
+
+    Attributes:
+        setup: the game as it is set up.
+        seats: ``(num_envs,) int64``: where the learner sits in each game.
+        states: ``(num_envs,)`` records: the games themselves.
+    """
+
+    def __init__(
+        self,
+        game: str,
+        num_envs: int = 1,
+        seat: int | None = None,
+        opponents: Opponent | Sequence[Opponent] = "greedy",
+        illegal: str = "terminate",
+        reward: str = "score",
+        num_players: int | None = None,
+        num_deals: int | None = None,
+        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+        render_mode: str | None = None,
+        **options: Any,
+    ) -> None:
+        if isinstance(num_envs, bool) or not isinstance(num_envs, (int, np.integer)) or num_envs < 1:
+            raise ValueError(f"num_envs: expected a whole number of 1 or more, not {num_envs!r}")
+        if render_mode not in (None, "ansi"):
+            raise ValueError(f"render_mode: expected None or 'ansi', not {render_mode!r}")
+        self.setup = setup(game, num_players, num_deals, **options)
+        self.num_envs, self.render_mode = int(num_envs), render_mode
+        self.autoreset_mode = AutoresetMode(autoreset_mode)
+        self.metadata = {"render_modes": ["ansi"], "render_fps": 2, "autoreset_mode": self.autoreset_mode}
+        self.single_observation_space = spaces.Box(*self.setup.layout.bounds(), dtype=np.float32)
+        self.single_action_space = spaces.Discrete(self.setup.num_actions)
+        self.observation_space = batch_space(self.single_observation_space, self.num_envs)
+        self.action_space = batch_space(self.single_action_space, self.num_envs)
+        self._wanted = checked_seat(seat, self.setup, "seat")
+        self._illegal, self._mode = illegal_mode(illegal), reward_mode(reward)
+        self._opponents = Opponents(opponents, self.setup)
+        self.states = np.zeros(num_envs, self.setup.rules.dtype)
+        self.seats = np.zeros(num_envs, np.int64)
+        self._all = np.arange(num_envs)
+        self._streams = np.zeros(num_envs, np.uint64)
+        self._waiting = np.full(num_envs, -1)  # the agent that has to act, by its number
+        self._over = np.ones(num_envs, np.bool_)
+        self._masks = np.zeros((num_envs, self.setup.num_actions), np.int8)
+        self._started = False
+
+    def reset(
+        self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observations, Infos]:
+        """Starts a match in every game.
+
+        Args:
+            seed: game ``i`` gets ``seed + i``, or a sequence of one seed a game. ``None`` goes on in each game's own
+                stream.
+            options: ``reset_mask``, ``(num_envs,) bool``: only these games start anew. ``seat`` and ``dealer``: where
+                the learner sits and who deals first in these matches.
+
+        Raises:
+            ValueError: for a bad seed, seat, dealer or mask.
+        """
+        chosen = dict(options or {})
+        rows = self._rows_to_reset(chosen.pop("reset_mask", None))
+        seat = checked_seat(chosen.pop("seat", None), self.setup, "options['seat']")
+        dealer = checked_seat(chosen.pop("dealer", None), self.setup, "options['dealer']")
+        if "deals" in chosen:
+            raise ValueError("options['deals']: only a single environment plays given deals (gymnasium.make)")
+        for option in chosen:
+            gymnasium.logger.warn(f"reset: option {option!r} means nothing here")
+        seeds = self._seeds(seed, rows)
+        if isinstance(seed, (int, np.integer)):
+            super().reset(seed=int(seed))
+        if seed is not None or not self._started:
+            self._opponents.seed(int(seeds[0]))
+        self._started = True
+        self._sit_down(rows, seeds, dealer, seat)
+        self._let_agents_play(np.zeros(self.num_envs))
+        observations, self._masks = self._look(self._all)
+        return observations, self._infos()
+
+    def step(
+        self, actions: npt.ArrayLike
+    ) -> tuple[Observations, npt.NDArray[np.float64], npt.NDArray[np.bool_], npt.NDArray[np.bool_], Infos]:
+        """Plays one card of the learner in every game, and on to its next decision or the end of the match.
+
+        Args:
+            actions: ``(num_envs,)`` whole numbers.
+
+        Raises:
+            ValueError: for an illegal action, with ``illegal="raise"``; names game, card and rule. No game has moved
+                then.
+            gymnasium.error.ResetNeeded: before ``reset``; with autoreset disabled also after the end of a match.
+        """
+        chosen = np.asarray(actions)
+        if chosen.shape != (self.num_envs,) or chosen.dtype.kind not in "iu":
+            raise ValueError(
+                f"actions: expected {self.num_envs} whole numbers, shape ({self.num_envs},), "
+                f"not shape {chosen.shape} of {chosen.dtype}"
+            )
+        chosen = chosen.astype(np.int64, copy=False)
+        rows, ended = self._all, _NOTHING_NAMED
+        if self._over.any():
+            if not self._started or self.autoreset_mode is AutoresetMode.DISABLED:
+                where = int(self._over.argmax())
+                raise ResetNeeded(f"game {where}: no match is going on: call reset(), perhaps with a 'reset_mask'")
+            rows, ended = np.flatnonzero(~self._over), np.flatnonzero(self._over)
+            chosen = chosen[rows]
+        if self._illegal == RAISE:
+            self._check(rows, chosen)
+
+        rewards = np.zeros(self.num_envs)
+        if len(rows):
+            self._play(rows, chosen, rewards)
+        if len(ended):  # in mode NEXT_STEP
+            self._start_next(ended)
+        self._let_agents_play(rewards)
+        terminations = self._over.copy()
+
+        final: Infos = {}
+        if self.autoreset_mode is AutoresetMode.SAME_STEP and terminations.any():
+            ended = np.flatnonzero(terminations)
+            final = self._final(ended)
+            self._start_next(ended)
+            self._let_agents_play(np.zeros(self.num_envs))
+        observations, self._masks = self._look(self._all)
+        return observations, rewards, terminations, np.zeros(self.num_envs, np.bool_), {**final, **self._infos()}
+
+    def action_masks(self) -> npt.NDArray[np.int8]:
+        """The learners' legal actions, ``(num_envs, A) int8``; all zeros where a match is over."""
+        return self._masks.copy()
+
+    def render(self) -> tuple[str, ...] | None:
+        """Every table as text, in mode ``"ansi"``."""
+        if self.render_mode is None:
+            gymnasium.logger.warn("render() needs a render_mode: make the environment with 'ansi'")
+            return None
+        return tuple(describe(self.setup, self.states[i : i + 1]) for i in range(self.num_envs))
+
+    # --- inside --------------------------------------------------------------------------------------------------
+
+    def _rows_to_reset(self, mask: Any) -> Rows:
+        if mask is None:
+            return self._all
+        if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_:
+            raise TypeError(f"options['reset_mask']: expected a NumPy array of bool, not {mask!r}")
+        if mask.shape != (self.num_envs,) or not mask.any():
+            raise ValueError(
+                f"options['reset_mask']: expected shape ({self.num_envs},) with at least one True, not {mask!r}"
+            )
+        if not self._started and not mask.all():
+            raise ResetNeeded("the first reset() has to start every game: leave the 'reset_mask' out")
+        return np.flatnonzero(mask)
+
+    def _seeds(self, seed: Any, rows: Rows) -> npt.NDArray[np.uint64]:
+        """The seeds of the next matches of these games; those not given come from the games' own streams."""
+        if seed is not None and not isinstance(seed, (int, np.integer)):
+            if len(seed) != self.num_envs:
+                raise ValueError(f"seed: expected {self.num_envs} seeds, one a game, not {len(seed)}")
+            given = [None if one is None else checked_seed(one) for one in seed]
+        elif seed is not None or not self._started:
+            first = fresh_seed() if seed is None else checked_seed(seed)
+            given = [(first + i) % (MAX_SEED + 1) for i in range(self.num_envs)]
+        else:
+            given = [None] * self.num_envs
+        seeds = np.zeros(len(rows), np.uint64)
+        self.setup.kernels.next_seeds(self.states, rows, seeds)
+        for k, i in enumerate(rows.tolist()):
+            one = given[i]
+            if one is not None:
+                seeds[k] = one
+            elif not self._started:
+                seeds[k] = fresh_seed()
+        return seeds
+
+    def _start_next(self, rows: Rows) -> None:
+        """The next match of each of these games, from its own stream."""
+        seeds = np.zeros(len(rows), np.uint64)
+        self.setup.kernels.next_seeds(self.states, rows, seeds)
+        self._sit_down(rows, seeds, -1, -1)
+
+    def _sit_down(self, rows: Rows, seeds: npt.NDArray[np.uint64], dealer: int, seat: int) -> None:
+        """Starts matches and plays to the learners' first decisions, as far as the opponents are compiled."""
+        self.setup.kernels.sit_down(
+            self.states, self.setup.template, rows, seeds, dealer, self._wanted if seat < 0 else seat, self._streams,
+            self.seats,
+        )  # fmt: skip
+        self._over[rows] = False
+        self._play(rows, _NOTHING_NAMED, np.zeros(self.num_envs))
+
+    def _play(self, rows: Rows, actions: Rows, rewards: npt.NDArray[np.float64]) -> None:
+        self.setup.kernels.play_rows(
+            self.states, rows, actions, self.seats, self._opponents.players, self._streams, self._mode, self._illegal,
+            rewards, self._over, self._waiting,
+        )  # fmt: skip
+
+    def _let_agents_play(self, rewards: npt.NDArray[np.float64]) -> None:
+        """Plays on where agents have to act, until no game waits for one."""
+        agents = range(len(self._opponents.agents))
+        while agents and (self._waiting >= 0).any():
+            for number in agents:
+                rows = np.flatnonzero(self._waiting == number)
+                if len(rows):
+                    states = self.states[rows]
+                    observations, masks = self._look(rows, self.states["seat"].astype(np.int64))
+                    self._play(rows, self._opponents.act(number, observations, masks, states), rewards)
+
+    def _look(self, rows: Rows, seats: Rows | None = None) -> tuple[Observations, npt.NDArray[np.int8]]:
+        observations = np.empty((len(rows), self.setup.layout.size), np.float32)
+        masks = np.empty((len(rows), self.setup.num_actions), np.int8)
+        seats = self.seats if seats is None else seats
+        self.setup.kernels.look_at_rows(self.states, rows, seats, self._over, observations, masks)
+        return observations, masks
+
+    def _check(self, rows: Rows, actions: Rows) -> None:
+        wrong = self.setup.kernels.first_illegal_of(self.states, rows, actions)
+        if wrong >= 0:
+            i = int(rows[wrong])
+            reason = why_illegal(self.setup, self.states[i : i + 1], int(actions[wrong]))
+            raise ValueError(f"game {i}: {reason}")
+
+    def _infos(self) -> Infos:
+        return {"action_mask": self._masks.copy(), "_action_mask": np.ones(self.num_envs, np.bool_)}
+
+    def _final(self, rows: Rows) -> Infos:
+        """How the matches of these games ended, in the form of Gymnasium's ``SyncVectorEnv``."""
+        observations, _ = self._look(rows)
+        ended = np.zeros(self.num_envs, np.bool_)
+        ended[rows] = True
+        last = np.full(self.num_envs, None, object)
+        for row, observation in zip(rows, observations, strict=True):
+            last[row] = observation
+        masks = {"action_mask": np.zeros_like(self._masks), "_action_mask": ended.copy()}
+        return {"final_obs": last, "_final_obs": ended, "final_info": masks, "_final_info": ended.copy()}
