@@ -39,6 +39,17 @@ def policy_metadata(game: Setup, run: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def _open(path: Path) -> Any:
+    """The file as an ``onnxruntime`` session, on one thread."""
+    try:
+        import onnxruntime
+    except ImportError:
+        raise ImportError("a policy file needs onnxruntime: pip install 'trick_envs[play]'") from None
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+
+
 class PolicyAgent:
     """A policy from an ONNX file: inputs ``observation`` and ``action_mask``, outputs ``logits`` and ``value``.
 
@@ -54,17 +65,13 @@ class PolicyAgent:
     """
 
     def __init__(self, path: Path, game: Setup, sample: bool = False, seed: int = 0) -> None:
-        try:
-            import onnxruntime
-        except ImportError:
-            raise ImportError("a policy file needs onnxruntime: pip install 'trick_envs[play]'") from None
         if not path.is_file():
             raise ValueError(f"{path}: there is no such policy file")
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = options.inter_op_num_threads = 1
         try:
-            self._session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+            self._path, self._session = path, _open(path)
             found = json.loads(self._session.get_modelmeta().custom_metadata_map[METADATA_KEY])
+        except ImportError:
+            raise
         except Exception as error:
             raise ValueError(f"{path}: not a policy of trick_envs ({type(error).__name__}: {error})") from error
         expected = policy_metadata(game, {})
@@ -102,3 +109,10 @@ class PolicyAgent:
         if self._sample:  # the Gumbel trick: adding this noise and taking the best draws from the softmax
             return np.asarray(logits + self._rng.gumbel(size=logits.shape)).argmax(axis=1)
         return logits.argmax(axis=1)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_session"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:  # a session cannot be copied: the file is opened again
+        self.__dict__.update(state)
+        self._session = _open(self._path)
