@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from pathlib import Path
@@ -109,6 +110,58 @@ def evaluate(
     if json_file is not None:
         found: dict[str, Any] = {"game": game, "num_players": table.num_players, "seed": seed}
         write_json(json_file, {**found, "results": [result.as_dict() for result in results]})
+
+
+@app.command()
+def games(name: Annotated[str | None, typer.Argument(help="One game, to be described in full.")] = None) -> None:
+    """List the games, or describe one: its rules file in short, actions, observation."""
+    from training.describe import describe_game, games_table
+
+    if name is None:
+        out.print(games_table())
+    else:
+        print(describe_game(name))
+
+
+@app.command()
+def deal(
+    game: GameOption,
+    num_players: PlayersOption = None,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Of the cards and of the players.")] = 0,
+    num_deals: Annotated[int, typer.Option("--num-deals", min=1, help="How many deals.")] = 1,
+    players: Annotated[
+        str, typer.Option("--players", help="Who plays: a spec, or one a seat, with commas.")
+    ] = "greedy",
+    file: Annotated[Path | None, typer.Option("--file", help="Where the record goes; else it is printed.")] = None,
+) -> None:
+    """Play a match and write its record."""
+    from training.files import write_json
+    from trick_envs.agents import make_agent
+    from trick_envs.engine.game import setup
+    from trick_envs.interfaces.replay import play_match
+
+    table = setup(game, num_players, num_deals)
+    specs = players.split(",")
+    if len(specs) not in (1, table.num_players):
+        raise ValueError(f"--players: expected 1 spec or {table.num_players} with commas between, not {len(specs)}")
+    seats = {seat: make_agent(specs[seat % len(specs)], table, seed + seat) for seat in range(table.num_players)}
+    record = play_match(game, seats, seed, table.num_players, num_deals)
+    if file is None:
+        print(json.dumps(record))
+    else:
+        write_json(file, record)
+
+
+@app.command()
+def replay(file: Annotated[Path, typer.Argument(help="A match record, as trick deal writes it.")]) -> None:
+    """Tell a match from its record, after checking every action."""
+    from trick_envs.interfaces.replay import narrate
+
+    try:
+        record = json.loads(file.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{file}: not readable as JSON: {error}") from None
+    print(narrate(record))
 
 
 @app.command()

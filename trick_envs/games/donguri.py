@@ -128,12 +128,12 @@ def play(state: Any, card: int) -> None:
     if not trick_complete(state):
         next_to_play(state)
         return
-    taker = state.strongest if state.vote[ACORNS] > state.vote[WILDCATS] else state.weakest
-    take_trick(state, taker)
-    if is_empty(cards(state.hand[taker])):
+    state.taking = state.strongest if state.vote[ACORNS] > state.vote[WILDCATS] else state.weakest
+    take_trick(state, state.taking)
+    if is_empty(cards(state.hand[state.taking])):
         state.phase = OVER
     else:
-        lead_trick(state, taker)
+        lead_trick(state, state.taking)
 
 
 @rule
