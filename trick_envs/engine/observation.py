@@ -129,9 +129,9 @@ def state_layout(game: Game, deck: Deck, num_players: int) -> Layout:
 @rule
 def write_cards(state: Any, held: CardSet, out: Any, at: int) -> int:
     """Writes how many of each kind there are in a set; returns where it ends."""
-    if state.copies == 1:
+    if state.kinds > WORD:
         write_bits(held[0], held[1], WORD, out, at, state.kinds)
-    else:
+    else:  # one pack leaves the second word empty
         write_bit_sums(held[0], held[1], out, at, state.kinds)
     return at + state.kinds
 

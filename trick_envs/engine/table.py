@@ -215,6 +215,18 @@ def of_suit(state: Any, held: CardSet, wanted: int) -> CardSet:
 
 
 @rule
+def higher(state: Any, held: CardSet, card: int) -> CardSet:
+    """Those of the cards that are of the same suit as one card and of higher rank."""
+    same = of_suit(state, held, suit(state, card))
+    if state.copies == 2:
+        lower = (2 << kind(state, card)) - 1
+        return same[0] & ~lower, same[1] & ~lower
+    if card < WORD:
+        return same[0] & ~((2 << card) - 1), same[1]
+    return 0, same[1] & ~((2 << (card - WORD)) - 1)
+
+
+@rule
 def follow_suit(state: Any, held: CardSet) -> CardSet:
     """Those of the cards that are of the led suit; all of them, if none is."""
     following = of_suit(state, held, led_suit(state))
