@@ -227,6 +227,8 @@ class RawEnv(AECEnv[str, Any, Any]):
         dealt, ``stock`` in drawing order, ``actions`` as ``[seat, card]``, and its ``score`` by seat (``None`` while
         it is being played).
         """
+        if not self._deals_open():
+            raise RuntimeError("record() needs a match: call reset() first")
         deck = self.setup.deck
         deals = []
         for deal in self._deals:
@@ -251,7 +253,7 @@ class RawEnv(AECEnv[str, Any, Any]):
 
     def get_state(self) -> bytes:
         """Everything about the running match, its record included, as bytes for ``set_state``."""
-        if not self._deals:
+        if not self._deals_open():
             raise RuntimeError("get_state() needs a match: call reset() first")
         head = {
             "setup": self._setup_key(),
@@ -425,12 +427,13 @@ class Env(RawEnv):
         if not self.agents:
             EnvLogger.warn_step_after_terminated_truncated()
             return
+        agent = self.agent_selection
+        in_space = type(action) is int and 0 <= action < self.setup.num_actions
+        dead = action is None and self._finished
+        assert in_space or dead or self.action_spaces[agent].contains(action), "action is not in action space"
         if self._finished:
             self._was_dead_step(action)
             return
-        agent = self.agent_selection
-        in_space = type(action) is int and 0 <= action < self.setup.num_actions
-        assert in_space or self.action_spaces[agent].contains(action), "action is not in action space"
         try:
             super().step(action)
         except ValueError:

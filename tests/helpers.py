@@ -1,0 +1,104 @@
+"""Every game at every number of players, and random play."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from trick_envs.engine.cards import members
+from trick_envs.engine.game import Setup, game_names, load_rules, setup
+from trick_envs.engine.kernels import MATCH_ENDED
+
+TABLES = [(name, players) for name in game_names() for players in load_rules(name).game.players]
+every_table = pytest.mark.parametrize(("name", "players"), TABLES, ids=[f"{name}-{n}" for name, n in TABLES])
+every_game = pytest.mark.parametrize("name", game_names())
+
+
+def make(name: str, players: int | None = None, raw: bool = True, **options: Any) -> Any:
+    """The environment of a ``*_v0`` module."""
+    module = importlib.import_module(f"trick_envs.{name}_v0")
+    if players is not None and len(load_rules(name).game.players) > 1:
+        options["num_players"] = players
+    return (module.raw_env if raw else module.env)(**options)
+
+
+def legal_actions(env: Any) -> list[int]:
+    return np.flatnonzero(env.observe(env.agent_selection)["action_mask"]).tolist()
+
+
+def play(env: Any, rng: np.random.Generator, steps: int = 10**9) -> None:
+    """Random legal actions, until the match is over."""
+    for _ in range(steps):
+        if env.phase == "over":
+            return
+        env.step(int(rng.choice(legal_actions(env))))
+
+
+def actions_of(record: dict[str, Any]) -> list[str]:
+    return [card for deal in record["deals"] for _, card in deal["actions"]]
+
+
+def replay(env: Any, cards: list[str]) -> None:
+    for card in cards:
+        env.step(env.setup.deck.parse(card))
+
+
+def finish(env: Any) -> dict[str, float]:
+    """The dead steps of all seats; returns the cumulative rewards."""
+    total = {}
+    while env.agents:
+        _, total[env.agent_selection], over, _, _ = env.last()
+        assert over
+        env.step(None)
+    return total
+
+
+# --- the game itself ----------------------------------------------------------------------------------------------
+
+
+def start(game: Setup, seed: int) -> Any:
+    states = np.zeros(1, game.rules.dtype)
+    game.kernels.start_match(states, 0, game.template, np.uint64(seed))
+    return states
+
+
+def step(game: Setup, states: Any, action: int) -> int:
+    """Plays an action; the code of ``step_one``."""
+    result = game.kernels.step_one(states, action, 0, np.zeros(game.num_players))
+    assert result >= 0
+    return result
+
+
+def look(game: Setup, states: Any, observer: int) -> tuple[bytes, bytes]:
+    view, mask = np.zeros(game.layout.size, np.int8), np.zeros(game.num_actions, np.int8)
+    assert game.kernels.look(states, 0, observer, view, mask) == game.layout.size
+    return view.tobytes(), mask.tobytes()
+
+
+def legal_of(game: Setup, states: Any) -> list[int]:
+    """The legal actions, ascending."""
+    return sorted({game.deck.kind(card) for card in members(game.kernels.legal_of(states))})
+
+
+def greedy_action(game: Setup, states: Any) -> int:
+    actions = np.full(1, -1)
+    game.kernels.greedy_actions(states, actions)
+    return int(actions[0])
+
+
+def random_positions(game: Setup, seed: int, every: int) -> Iterator[Any]:
+    """Copies of the record at every so many steps of a random match."""
+    rng, states, count, result = np.random.default_rng(seed), start(game, seed), 0, 0
+    while result < MATCH_ENDED:
+        if count % every == 0:
+            yield states.copy()
+        result = step(game, states, int(rng.choice(legal_of(game, states))))
+        count += 1
+
+
+def twin_setup(name: str, players: int) -> Setup:
+    return setup(name, players, num_deals=2)

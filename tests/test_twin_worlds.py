@@ -1,0 +1,293 @@
+"""No leak and no blindness: worlds that a seat cannot tell apart look equal to it, and all others look different.
+
+Every test plays random matches of every game and changes a copy of the record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from helpers import TABLES, every_game, every_table, greedy_action, legal_of, look, random_positions, step, twin_setup
+
+from trick_envs.engine.cards import WORD, members
+from trick_envs.engine.game import Setup, load_rules, setup
+from trick_envs.engine.kernels import DEAL_ENDED
+from trick_envs.engine.table import PASS
+from trick_envs.interfaces.reading import places
+
+SEEDS = range(3)
+EVERY = 11  # steps: no multiple of the number of seats, so that all stages of a trick come up
+# Fields of the deal that need no place of their own in the observation, as other blocks tell what they hold.
+TOLD_OTHERWISE = {"high", "low", "line"}
+
+
+@cache
+def positions(game: Setup) -> list[Any]:
+    return [states for seed in SEEDS for states in random_positions(game, seed, EVERY)]
+
+
+def seats_at(game: Setup, rng: Any, count: int = 3) -> list[int]:
+    """Some seats that look on."""
+    return [int(seat) for seat in rng.choice(game.num_players, min(count, game.num_players), replace=False)]
+
+
+def swapped(game: Setup, states: Any, one: int, other: int) -> Any:
+    """The world in which two cards have changed places (and who knows where they are)."""
+    twin = states.copy()
+    record = twin[0]
+    for name in [place.name for place in game.rules.places] + ["seen"]:
+        for row in record[name].reshape(-1, 2):
+            held = set(members(row))
+            if (one in held) != (other in held):
+                for card in (one, other):
+                    row[card // WORD] ^= 1 << (card % WORD)
+    for name in ("order", "trick"):
+        row = record[name]
+        at_one, at_other = row == one, row == other
+        row[at_one], row[at_other] = other, one
+    return twin
+
+
+def hidden_from(game: Setup, states: Any, observer: int) -> dict[str, list[int]]:
+    """Place by place, the cards of which the observer does not know where they are."""
+    closed = {place.name for place in game.rules.places if not place.open}
+    seen = set(members(states["seen"][0][observer]))
+    lies = places(game, states)
+    return {name: [c for c in found if c not in seen] for name, found in lies.items() if name.split()[0] in closed}
+
+
+def hidden_swaps(game: Setup, states: Any, observer: int, rng: Any, count: int = 4) -> Iterator[Any]:
+    """Worlds that differ only in where cards lie that are hidden from the observer."""
+    hidden = [(place, card) for place, found in hidden_from(game, states, observer).items() for card in found]
+    if len({place for place, _ in hidden}) < 2:
+        return
+    for _ in range(count):
+        place, one = hidden[rng.integers(len(hidden))]
+        elsewhere = [card for name, card in hidden if name != place]
+        yield swapped(game, states, one, int(rng.choice(elsewhere)))
+
+
+# --- no leak ------------------------------------------------------------------------------------------------------
+
+
+@every_table
+def test_hidden_cards_change_nothing_that_a_seat_sees(name, players):
+    game, rng, tried = twin_setup(name, players), np.random.default_rng(1), 0
+    for states in positions(game):
+        for observer in seats_at(game, rng):
+            for twin in hidden_swaps(game, states, observer, rng):
+                assert twin.tobytes() != states.tobytes()
+                assert look(game, twin, observer) == look(game, states, observer)
+                tried += 1
+    assert tried > 50
+
+
+@every_table
+def test_several_hidden_swaps_and_another_future_change_nothing_either(name, players):
+    game, rng = twin_setup(name, players), np.random.default_rng(2)
+    for states in positions(game):
+        for observer in seats_at(game, rng):
+            twin = states.copy()
+            for _ in range(10):
+                twin = next(hidden_swaps(game, twin, observer, rng, 1), twin)
+            twin["rng"] ^= np.uint64(0x5555)
+            twin["seed"] ^= np.uint64(0x5555)
+            assert look(game, twin, observer) == look(game, states, observer)
+
+
+@every_table
+def test_the_choice_of_greedy_hangs_on_nothing_hidden(name, players):
+    game, rng = twin_setup(name, players), np.random.default_rng(3)
+    for states in positions(game):
+        for twin in hidden_swaps(game, states, int(states["seat"][0]), rng):
+            assert greedy_action(game, twin) == greedy_action(game, states)
+
+
+TWO_PACKS = [name for name, players in TABLES if load_rules(name).game.deck(players).copies == 2]
+
+
+@pytest.mark.parametrize("name", TWO_PACKS)
+def test_which_copy_of_a_card_it_is_nobody_sees(name):
+    game = twin_setup(name, load_rules(name).game.default_players)
+    rng = np.random.default_rng(4)
+    for states in positions(game):
+        for kind in rng.choice(game.num_actions, 6, replace=False):
+            twin = swapped(game, states, int(kind), WORD + int(kind))
+            for observer in range(game.num_players):
+                assert look(game, twin, observer) == look(game, states, observer)
+            assert greedy_action(game, twin) == greedy_action(game, states)
+
+
+@every_table
+def test_a_seat_knows_its_own_hand(name, players):
+    game = twin_setup(name, players)
+    for states in positions(game):
+        for seat in range(players):
+            assert set(members(states["hand"][0][seat])) <= set(members(states["seen"][0][seat]))
+
+
+# --- no blindness -------------------------------------------------------------------------------------------------
+
+
+@every_table
+def test_two_cards_that_a_seat_may_play_look_different_to_everybody_who_sees_them(name, players):
+    """After either of two legal actions everybody sees which it was; of cards passed in secret only who knows them."""
+    game, rng = twin_setup(name, players), np.random.default_rng(7)
+    for states in positions(game):
+        secret, actor = states["phase"][0] == PASS, int(states["seat"][0])
+        outcomes = []
+        for action in legal_of(game, states):
+            after = states.copy()
+            if step(game, after, action) < DEAL_ENDED:  # the next deal shows nothing of the last
+                outcomes.append(after)
+        for observer in seats_at(game, rng):
+            looks = {}
+            for after in outcomes:
+                own = tuple(members(after["hand"][0][observer])) if secret and observer != actor else ()
+                key = own if secret and observer != actor else len(looks)
+                looks.setdefault(key, set()).add(look(game, after, observer)[0])
+            assert all(len(seen) == 1 for seen in looks.values())
+            assert len(set.union(set(), *looks.values())) == len(looks)
+
+
+def other_own_card(game: Setup, states: Any, observer: int, rng: Any) -> Iterator[Any]:
+    hidden = hidden_from(game, states, observer)
+    own = members(states["hand"][0][observer])
+    elsewhere = [card for found in hidden.values() for card in found]
+    if own and elsewhere:
+        one, other = int(rng.choice(own)), int(rng.choice(elsewhere))
+        if game.deck.kind(one) != game.deck.kind(other):
+            yield swapped(game, states, one, other)
+
+
+def gone_by_another(game: Setup, states: Any, observer: int, rng: Any) -> Iterator[Any]:
+    kinds, gone = game.num_actions, states["gone"][0]
+    played = np.flatnonzero(gone[: game.num_players * kinds])
+    if len(played):
+        place = int(rng.choice(played))
+        twin = states.copy()
+        twin["gone"][0][place] -= 1
+        twin["gone"][0][(place + kinds) % (game.num_players * kinds)] += 1
+        yield twin
+
+
+def trick_of_others(game: Setup, states: Any, observer: int, rng: Any) -> Iterator[Any]:
+    state = states[0]
+    for j in range(1, int(state.trick_size)):
+        if state.trick_seat[j] != state.trick_seat[0]:
+            twin = states.copy()
+            row = twin["trick"][0]
+            row[0], row[j] = row[j], row[0]
+            if game.deck.kind(int(row[0])) != game.deck.kind(int(row[j])):
+                yield twin
+
+
+def smaller_hand(game: Setup, states: Any, observer: int, rng: Any) -> Iterator[Any]:
+    for seat in range(game.num_players):
+        unseen = hidden_from(game, states, observer)[f"hand {seat}"]
+        if unseen:
+            twin = states.copy()
+            card, other = unseen[0], (seat + 1) % game.num_players
+            twin["hand"][0][seat][card // WORD] ^= 1 << (card % WORD)
+            twin["hand"][0][other][card // WORD] ^= 1 << (card % WORD)
+            yield twin
+
+
+def other_number(field: str, change: Callable[[Any, Setup, int], Any]) -> Callable[..., Iterator[Any]]:
+    def worlds(game: Setup, states: Any, observer: int, rng: Any) -> Iterator[Any]:
+        twin = states.copy()
+        twin[field][0] = change(states[field][0], game, int(rng.integers(game.num_players)))
+        yield twin
+
+    worlds.__name__ = field
+    return worlds
+
+
+def at_seat(by: int) -> Callable[[Any, Setup, int], Any]:
+    def change(row: Any, game: Setup, seat: int) -> Any:
+        changed = row.copy()
+        changed[seat] += by
+        return changed
+
+    return change
+
+
+def void_of(row: Any, game: Setup, seat: int) -> Any:
+    changed = row.copy()
+    changed[seat * len(game.deck.suits)] ^= 1
+    return changed
+
+
+def next_phase(phase: int, game: Setup, seat: int) -> int:
+    phases = list(game.rules.game.phases)
+    return phases[(phases.index(phase) + 1) % len(phases)]
+
+
+WORLDS = [
+    other_own_card,
+    gone_by_another,
+    trick_of_others,
+    smaller_hand,
+    other_number("dealer", lambda dealer, game, seat: (dealer + 1) % game.num_players),
+    other_number("seat", lambda acting, game, seat: (acting + 1) % game.num_players),
+    other_number("phase", next_phase),
+    other_number("deal_number", lambda number, game, seat: number + 1),
+    other_number("num_deals", lambda number, game, seat: number + 1),
+    other_number("score", at_seat(1)),
+    other_number("score", at_seat(-1)),
+    other_number("score", at_seat(100)),
+    other_number("void", void_of),
+]
+
+
+@pytest.mark.parametrize("worlds", WORLDS, ids=lambda worlds: worlds.__name__)
+@every_table
+def test_what_a_seat_can_tell_is_in_its_observation(name, players, worlds):
+    game, rng, tried = twin_setup(name, players), np.random.default_rng(5), 0
+    for states in positions(game):
+        for observer in seats_at(game, rng):
+            for twin in worlds(game, states, observer, rng):
+                assert look(game, twin, observer)[0] != look(game, states, observer)[0]
+                tried += 1
+    assert tried > 9
+
+
+@every_game
+def test_every_field_of_a_game_is_seen(name):
+    """Changing a field that a rules file declares changes what somebody sees, in some position."""
+    declared = load_rules(name).game
+    game = setup(name, declared.default_players, num_deals=4)
+    fields = {field[0] for field in (*declared.deal_fields, *declared.match_fields)} - TOLD_OTHERWISE
+    unseen = set(fields)
+    for states in positions(game):
+        for field in sorted(unseen):
+            twin = states.copy()
+            row = twin[field][0]
+            twin[field][0] = row + 1 if np.ndim(row) == 0 else (row + 1) % 2
+            if any(look(game, twin, seat) != look(game, states, seat) for seat in range(game.num_players)):
+                unseen.discard(field)
+        if not unseen:
+            break
+    assert not unseen
+
+
+@every_table
+def test_the_whole_state_shows_every_hand(name, players):
+    game, rng, tried = twin_setup(name, players), np.random.default_rng(6), 0
+    one, other = np.zeros((2, game.state_layout.size), np.int8)
+    for states in positions(game):
+        for twin in hidden_swaps(game, states, int(rng.integers(players)), rng):
+            if hands(game, twin) != hands(game, states):
+                game.kernels.look_at_all(states, 0, one)
+                game.kernels.look_at_all(twin, 0, other)
+                assert one.tobytes() != other.tobytes()
+                tried += 1
+    assert tried > 9
+
+
+def hands(game: Setup, states: Any) -> list[list[str]]:
+    return [game.deck.format_all(members(row)) for row in states["hand"][0]]
