@@ -1,7 +1,13 @@
 """Players, named by short specs that every command and every ``opponents=`` takes.
 
-``"random"``: any legal card. ``"greedy"``: the game's rule of thumb. A path to a ``policy.onnx``: its best action;
-with ``:sample`` behind it, an action drawn from its distribution.
+| spec | player |
+| --- | --- |
+| ``random`` | any legal card |
+| ``greedy`` | the rule of thumb at the end of the game's rules file |
+| ``pimc:N``, ``ismcts:N`` | search over N sampled worlds (``trick_envs/agents/search.py``); ``search:N`` is the better |
+| ``cheat:N`` | search in the true world: the upper bound, and no player |
+| ``PATH.onnx`` | a trained policy's best action |
+| ``PATH.onnx:sample`` | an action drawn from its distribution |
 """
 
 from __future__ import annotations
@@ -14,6 +20,7 @@ import numpy.typing as npt
 
 from trick_envs.engine.game import Setup
 
+SEARCHES = ("search", "pimc", "ismcts", "cheat")
 Actions = npt.NDArray[np.int64]
 
 
@@ -87,7 +94,7 @@ def make_agent(spec: str, game: Setup, seed: int = 0) -> Agent:
     """A player from its spec.
 
     Args:
-        spec: ``"random"``, ``"greedy"``, or a path to a policy (``.onnx``), perhaps with ``:sample`` behind it.
+        spec: as in the table at the head of this file.
         game: the game it is to play.
         seed: of its random choices.
 
@@ -99,11 +106,15 @@ def make_agent(spec: str, game: Setup, seed: int = 0) -> Agent:
     if spec == "greedy":
         return GreedyAgent(game)
     path, _, how = spec.rpartition(":") if spec.endswith(":sample") else (spec, "", "")
+    if spec.partition(":")[0] in SEARCHES:
+        from trick_envs.agents.search import SearchAgent
+
+        return SearchAgent(spec, game, seed)
     if path.endswith(".onnx"):
         from trick_envs.agents.policy import PolicyAgent
 
         return PolicyAgent(Path(path), game, sample=how == "sample", seed=seed)
     raise ValueError(
-        f"{spec!r} is no player: expected 'random', 'greedy', or a path to a policy.onnx (':sample' behind it draws "
-        "from its distribution instead of playing its best action)"
+        f"{spec!r} is no player: expected 'random', 'greedy', a search such as 'pimc:100', or a path to a policy.onnx "
+        "(':sample' behind it draws from its distribution instead of playing its best action)"
     )

@@ -107,6 +107,7 @@ class Rules:
     @cached_property
     def kernels(self) -> Any:
         """The compiled kernels of the game (see ``trick_envs/engine/kernels.py``)."""
+        from trick_envs.engine import search  # noqa: F401 - its kernels are bound with the others
         from trick_envs.engine.kernels import bind_kernels
 
         return bind_kernels(self.module, self.name, self.game)

@@ -42,9 +42,13 @@ secrets: Any
 next_dealer: Any
 match_over: Any
 standing: Any
+hide_own: Any
+fill_own: Any
+settle: Any
 
 OF_THE_GAME = (
     "begin", "legal", "play", "score_deal", "features", "worth", "secrets", "next_dealer", "match_over", "standing",
+    "hide_own", "fill_own", "settle",
 )  # fmt: skip
 
 

@@ -32,4 +32,24 @@ def secrets(state: Any, out: Any, at: int) -> int:
     return at
 
 
-__all__ = ["match_over", "next_dealer", "secrets", "standing"]
+@rule
+def hide_own(state: Any, seat: int, old: Any, where: Any, count: int) -> int:
+    """For ``resample``: takes away the cards in the game's own hidden places that the seat has not seen: here none.
+
+    Writes each card to ``old`` and a number of its slot, ``num_players`` or more, to ``where``, from index ``count``
+    on; returns the new count.
+    """
+    return count
+
+
+@rule
+def fill_own(state: Any, slot: int, card: int) -> None:
+    """For ``resample``: puts a card into a slot that ``hide_own`` has emptied."""
+
+
+@rule
+def settle(state: Any, seat: int, streams: Any, i: int) -> None:
+    """For ``resample``: whatever else has to fit the newly drawn world."""
+
+
+__all__ = ["fill_own", "hide_own", "match_over", "next_dealer", "secrets", "settle", "standing"]

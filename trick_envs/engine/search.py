@@ -1,0 +1,341 @@
+"""Search: hidden worlds drawn anew, and players that look ahead in them.
+
+Kernels like those in ``kernels.py``, bound to each game together with them. Sources: perfect-information Monte Carlo
+as in Long, Sturtevant, Buro, Furtak (2010); information-set Monte Carlo tree search (single observer) as in Cowling,
+Powley, Whitehouse (2012), with the values of all seats backed up, so that every seat maximises its own.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from trick_envs.engine.cards import CardSet, cards, first, has, is_empty, just, nth, put, rest, size, union, without
+from trick_envs.engine.kernels import HANDS_SEEN, find, kernel, kinds_of
+from trick_envs.engine.lowlevel import splitmix
+from trick_envs.engine.rng import draw_from
+from trick_envs.engine.table import OVER
+
+# The game's functions, as in ``kernels.py``.
+legal: Any
+play: Any
+score_deal: Any
+worth: Any
+greedy: Any
+hide_own: Any
+fill_own: Any
+settle: Any
+
+PIMC, ISMCTS = range(2)
+OLD, WHERE, NEW, SEEN = range(4)  # rows of the scratch table of ``resample``
+ROWS, WIDTH = 4, 128
+
+TRIES = 200  # to draw a world that respects the voids; see ``resample``
+EXPLORATION = 0.7
+
+LOG_FACTORIAL = np.array([math.lgamma(n + 1.0) for n in range(WIDTH)])
+
+
+# --- hidden worlds ------------------------------------------------------------------------------------------------
+
+
+@kernel
+def log_ways(some: int, chosen: int) -> float:
+    """The logarithm of the number of ways to choose."""
+    return LOG_FACTORIAL[some] - LOG_FACTORIAL[chosen] - LOG_FACTORIAL[some - chosen]
+
+
+@kernel
+def without_voids(state: Any, seat: int, some: CardSet) -> CardSet:
+    """Those of the cards that the seat may hold, as far as play has shown."""
+    for its in range(state.num_suits):
+        if state.void[seat * state.num_suits + its]:
+            some = without(some, cards(state.of_suit[its]))
+    return some
+
+
+@kernel
+def draw_hands(state: Any, slots: int, unseen: CardSet, exact: bool, streams: Any, i: int, work: Any) -> bool:
+    """Draws a card for every slot; whether the world is one to keep.
+
+    The seats draw one after the other, those that may hold the fewest of the cards first, each uniformly from what it
+    may hold. A world is then the more likely the less there was to choose from, so it is kept with a probability that
+    makes up for that (``exact``).
+    """
+    n, left_over, log_kept = state.num_players, unseen, 0.0
+    total, drawn, done = size(unseen), 0, 0
+    for _ in range(n):
+        best, fewest = -1, WIDTH
+        for seat in range(n):
+            if (done >> seat) & 1 == 0:
+                may_hold = size(without_voids(state, seat, unseen))
+                if may_hold < fewest:
+                    best, fewest = seat, may_hold
+        done |= 1 << best
+        wanted = 0
+        for slot in range(slots):
+            wanted += work[WHERE, slot] == best
+        allowed = without_voids(state, best, left_over)
+        count = size(allowed)
+        if count < wanted:
+            return False
+        log_kept += log_ways(count, wanted) - log_ways(min(fewest, total - drawn), wanted)
+        drawn += wanted
+        for slot in range(slots):
+            if work[WHERE, slot] == best:
+                card = nth(allowed, draw_from(streams, i, count))
+                work[NEW, slot] = card
+                allowed, left_over = without(allowed, just(card)), without(left_over, just(card))
+                count -= 1
+    for slot in range(slots):
+        if work[WHERE, slot] >= n:
+            card = nth(left_over, draw_from(streams, i, size(left_over)))
+            work[NEW, slot] = card
+            left_over = without(left_over, just(card))
+    if not exact or log_kept >= 0.0:
+        return True
+    return draw_from(streams, i, 1 << 30) < math.exp(log_kept) * (1 << 30)
+
+
+@kernel
+def move_knowledge(state: Any, seat: int, slots: int, work: Any) -> None:
+    """Whoever knew the old card in a slot knows the new one."""
+    for other in range(state.num_players):
+        if other == seat:
+            continue
+        before = cards(state.seen[other])
+        for slot in range(slots):
+            state.seen[other, 0] &= ~just(work[OLD, slot])[0]
+            state.seen[other, 1] &= ~just(work[OLD, slot])[1]
+        for slot in range(slots):
+            if has(before, work[OLD, slot]):
+                put(state.seen[other], work[NEW, slot])
+
+
+@kernel
+def resample(state: Any, seat: int, streams: Any, i: int, work: Any) -> None:
+    """Replaces what ``seat`` has not seen by a world drawn at random; its observation stays the same to the bit.
+
+    The cards that it has not seen are dealt anew over the slots where they lie; whoever knew the card in a slot knows
+    the new one. The draw is uniform over all worlds with the same hand sizes that respect what play has publicly
+    shown (voids), by rejection; where 100 draws in a row are rejected, the next 100 are no longer weighted (then only
+    nearly uniform), and where those fail as well, voids are ignored. What opponents *chose* is not taken into account.
+    Games say in ``settle`` what else binds. The stream of the record is fresh: no search can see later deals.
+    """
+    n, slots, unseen = state.num_players, 0, (0, 0)
+    for other in range(n):
+        if other == seat:
+            continue
+        hidden = without(cards(state.hand[other]), cards(state.seen[seat]))
+        state.hand[other, 0] &= ~hidden[0]
+        state.hand[other, 1] &= ~hidden[1]
+        while not is_empty(hidden):
+            work[OLD, slots], work[WHERE, slots] = first(hidden), other
+            slots += 1
+            hidden = rest(hidden)
+    slots = hide_own(state, seat, work[OLD], work[WHERE], slots)
+    for slot in range(slots):
+        unseen = union(unseen, just(work[OLD, slot]))
+    kept = False
+    for attempt in range(TRIES):
+        kept = draw_hands(state, slots, unseen, attempt < TRIES // 2, streams, i, work)
+        if kept:
+            break
+    if not kept:
+        for slot in range(slots):
+            card = nth(unseen, draw_from(streams, i, slots - slot))
+            work[NEW, slot] = card
+            unseen = without(unseen, just(card))
+    for slot in range(slots):
+        if work[WHERE, slot] < n:
+            put(state.hand[work[WHERE, slot]], work[NEW, slot])
+        else:
+            fill_own(state, work[WHERE, slot], work[NEW, slot])
+    move_knowledge(state, seat, slots, work)
+    settle(state, seat, streams, i)
+    state.rng, _ = splitmix(streams[i])
+
+
+# --- playing on ---------------------------------------------------------------------------------------------------
+
+
+@kernel
+def play_out(state: Any) -> None:
+    """Plays the deal to its end by the rule of thumb, and scores it."""
+    while state.phase != OVER:
+        play(state, greedy(state))
+    score_deal(state)
+
+
+@kernel
+def margin(state: Any, seat: int) -> float:
+    """The seat's points of the deal minus the mean of the others' (the other team's)."""
+    n, total = state.num_players, 0
+    for other in range(n):
+        total += state.deal_score[other]
+    own = state.deal_score[seat]
+    if state.teams:
+        return own - (total - 2 * own) / 2
+    return own - (total - own) / (n - 1)
+
+
+@kernel
+def pimc(states: Any, i: int, worlds: int, cheat: bool, streams: Any, scratch: Any, work: Any, totals: Any) -> int:
+    """The action with the best mean margin over sampled worlds, each played out by the rule of thumb.
+
+    ``cheat`` plays out the true world instead.
+    """
+    root = states[i]
+    seat, actions = root.seat, kinds_of(root, legal(root))
+    if size(actions) == 1:
+        return first(actions)
+    totals[:] = 0.0
+    for _ in range(1 if cheat else worlds):
+        scratch[0] = states[i]
+        if not cheat:
+            resample(scratch[0], seat, streams, i, work)
+        left_over = actions
+        while not is_empty(left_over):
+            action = first(left_over)
+            left_over = rest(left_over)
+            scratch[1] = scratch[0]
+            world = scratch[1]
+            play(world, find(world, action))
+            play_out(world)
+            totals[action] += margin(world, seat)
+    best, left_over = first(actions), rest(actions)
+    while not is_empty(left_over):
+        action = first(left_over)
+        left_over = rest(left_over)
+        if totals[action] > totals[best]:
+            best = action
+    return best
+
+
+# --- the tree -----------------------------------------------------------------------------------------------------
+
+CHILD, SIBLING, ACTION, VISITS, CHANCES = range(5)  # rows of the tree; a node a column, the root is column 0
+
+
+@kernel
+def likeliest(state: Any, actions: CardSet) -> int:
+    """Of some actions the one that the rule of thumb likes best."""
+    best, most = first(actions), worth(state, find(state, first(actions)))
+    actions = rest(actions)
+    while not is_empty(actions):
+        action = first(actions)
+        actions = rest(actions)
+        its = worth(state, find(state, action))
+        if its > most:
+            best, most = action, its
+    return best
+
+
+@kernel
+def descend(state: Any, node: int, tree: Any, gains: Any, low: float, high: float) -> tuple[int, CardSet]:
+    """The child of a node to follow in this world (-1: none yet), and the legal actions without a child."""
+    untried = kinds_of(state, legal(state))
+    best, most, spread = -1, -1e30, max(high - low, 1e-9)
+    child = tree[CHILD, node]
+    while child > 0:
+        if has(untried, tree[ACTION, child]):
+            untried = without(untried, just(tree[ACTION, child]))
+            tree[CHANCES, child] += 1
+            visits = tree[VISITS, child]
+            its = (gains[child] / visits - low) / spread + EXPLORATION * math.sqrt(
+                math.log(tree[CHANCES, child]) / visits
+            )
+            if its > most:
+                best, most = child, its
+        child = tree[SIBLING, child]
+    return best, untried
+
+
+@kernel
+def ismcts(
+    states: Any, i: int, iterations: int, cheat: bool, streams: Any, scratch: Any, work: Any, tree: Any, gains: Any,
+    path: Any,
+) -> int:  # fmt: skip
+    """The action most visited by single-observer information-set Monte Carlo tree search.
+
+    Every iteration draws a world, follows the tree through the actions that are legal in it, adds a node, plays the
+    deal out by the rule of thumb, and gives every seat on the path its own margin. ``cheat`` keeps the true world.
+    """
+    root = states[i]
+    actions = kinds_of(root, legal(root))
+    if size(actions) == 1:
+        return first(actions)
+    tree[:, 0] = 0
+    nodes, low, high = 1, 1e30, -1e30
+    for _ in range(iterations):
+        scratch[0] = states[i]
+        world = scratch[0]
+        if not cheat:
+            resample(world, root.seat, streams, i, work)
+        node, depth = 0, 0
+        while world.phase != OVER:
+            seat = world.seat
+            child, untried = descend(world, node, tree, gains, low, high)
+            grows = not is_empty(untried)
+            if grows:
+                child, nodes = nodes, nodes + 1
+                action = likeliest(world, untried)
+                tree[CHILD, child], tree[SIBLING, child], tree[CHILD, node] = 0, tree[CHILD, node], child
+                tree[ACTION, child], tree[VISITS, child], tree[CHANCES, child] = action, 0, 1
+                gains[child] = 0.0
+            path[0, depth], path[1, depth] = child, seat
+            depth, node = depth + 1, child
+            play(world, find(world, tree[ACTION, child]))
+            if grows:
+                break
+        if world.phase != OVER:
+            play_out(world)
+        else:
+            score_deal(world)
+        for step in range(depth):
+            its = margin(world, path[1, step])
+            low, high = min(low, its), max(high, its)
+            tree[VISITS, path[0, step]] += 1
+            gains[path[0, step]] += its
+    best = tree[CHILD, 0]
+    child = tree[SIBLING, best]
+    while child > 0:
+        if tree[VISITS, child] > tree[VISITS, best]:
+            best = child
+        child = tree[SIBLING, child]
+    return tree[ACTION, best]
+
+
+@kernel
+def search_actions(
+    states: Any, method: int, effort: int, cheat: bool, seed: Any, actions: Any, streams: Any, scratch: Any, work: Any,
+    totals: Any, tree: Any, gains: Any, path: Any,
+) -> None:  # fmt: skip
+    """What a searching player names, for every record whose match goes on.
+
+    A decision's random numbers come from the player's seed and from what everybody knows of the position, so that
+    they are the same however games are batched.
+    """
+    for i in range(states.shape[0]):
+        state = states[i]
+        if state.phase == OVER:
+            continue
+        played = state.deal_number * 4096 + state.tricks * 16 + state.trick_size
+        _, bits = splitmix(seed ^ (state.seed * np.uint64(0x9E3779B97F4A7C15)))
+        _, streams[i] = splitmix(bits ^ np.uint64(played))
+        if method == PIMC:
+            actions[i] = pimc(states, i, effort, cheat, streams, scratch, work, totals)
+        else:
+            actions[i] = ismcts(states, i, effort, cheat, streams, scratch, work, tree, gains, path)
+
+
+@kernel
+def resample_all(states: Any, seats: Any, streams: Any, work: Any) -> None:
+    """``resample`` in every record, for the seat given for it, with the stream given for it."""
+    for i in range(states.shape[0]):
+        resample(states[i], seats[i], streams, i, work)
+
+
+__all__ = ["HANDS_SEEN", "ISMCTS", "PIMC", "ROWS", "WIDTH"]
