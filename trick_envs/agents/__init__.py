@@ -4,7 +4,7 @@
 | --- | --- |
 | ``random`` | any legal card |
 | ``greedy`` | the rule of thumb at the end of the game's rules file |
-| ``pimc:N``, ``ismcts:N`` | search over N sampled worlds (``trick_envs/agents/search.py``); ``search:N`` is the better |
+| ``pimc:N``, ``ismcts:N`` | search over N sampled worlds (``trick_envs/agents/search.py``); ``search:N``: the better |
 | ``cheat:N`` | search in the true world: the upper bound, and no player |
 | ``PATH.onnx`` | a trained policy's best action |
 | ``PATH.onnx:sample`` | an action drawn from its distribution |

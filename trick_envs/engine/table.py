@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numba import config
 
 from trick_envs.engine.cards import WORD, CardSet, cards, common, is_empty, put, put_all, size, take, take_all
 from trick_envs.engine.compile import rule
@@ -92,6 +93,8 @@ def record_type(
         ("strength", np.int16),  # of that seat's card
         *deal_fields,
     ]
+    if config.DISABLE_JIT:  # NumPy's small integers overflow where compiled code computes in 64 bits
+        fields = [(name, np.uint64 if kind is np.uint64 else np.int64, *shape) for name, kind, *shape in fields]
     return np.dtype((np.record, np.dtype(fields, align=True)))
 
 
