@@ -45,10 +45,11 @@ standing: Any
 hide_own: Any
 fill_own: Any
 settle: Any
+plausible: Any
 
 OF_THE_GAME = (
     "begin", "legal", "play", "score_deal", "features", "worth", "secrets", "next_dealer", "match_over", "standing",
-    "hide_own", "fill_own", "settle",
+    "hide_own", "fill_own", "settle", "plausible",
 )  # fmt: skip
 
 

@@ -27,12 +27,14 @@ greedy: Any
 hide_own: Any
 fill_own: Any
 settle: Any
+plausible: Any
 
 PIMC, ISMCTS = range(2)
 OLD, WHERE, NEW, SEEN = range(4)  # rows of the scratch table of ``resample``
 ROWS, WIDTH = 4, 128
 
 TRIES = 200  # to draw a world that respects the voids; see ``resample``
+WORLDS = 20  # until one is plausible
 EXPLORATION = 0.7
 
 LOG_FACTORIAL = np.array([math.lgamma(n + 1.0) for n in range(WIDTH)])
@@ -115,15 +117,8 @@ def move_knowledge(state: Any, seat: int, slots: int, work: Any) -> None:
 
 
 @kernel
-def resample(state: Any, seat: int, streams: Any, i: int, work: Any) -> None:
-    """Replaces what ``seat`` has not seen by a world drawn at random; its observation stays the same to the bit.
-
-    The cards that it has not seen are dealt anew over the slots where they lie; whoever knew the card in a slot knows
-    the new one. The draw is uniform over all worlds with the same hand sizes that respect what play has publicly
-    shown (voids), by rejection; where 100 draws in a row are rejected, the next 100 are no longer weighted (then only
-    nearly uniform), and where those fail as well, voids are ignored. What opponents *chose* is not taken into account.
-    Games say in ``settle`` what else binds. The stream of the record is fresh: no search can see later deals.
-    """
+def deal_unseen(state: Any, seat: int, streams: Any, i: int, work: Any) -> None:
+    """Deals the cards that ``seat`` has not seen anew; see ``resample``."""
     n, slots, unseen = state.num_players, 0, (0, 0)
     for other in range(n):
         if other == seat:
@@ -155,6 +150,22 @@ def resample(state: Any, seat: int, streams: Any, i: int, work: Any) -> None:
             fill_own(state, work[WHERE, slot], work[NEW, slot])
     move_knowledge(state, seat, slots, work)
     settle(state, seat, streams, i)
+
+
+@kernel
+def resample(state: Any, seat: int, streams: Any, i: int, work: Any) -> None:
+    """Replaces what ``seat`` has not seen by a world drawn at random; its observation stays the same to the bit.
+
+    The cards that it has not seen are dealt anew over the slots where they lie; whoever knew the card in a slot knows
+    the new one. The draw is uniform over all worlds with the same hand sizes that respect what play has publicly
+    shown (voids) and what the game calls ``plausible``, by rejection; so many draws are rejected at most (``TRIES``,
+    ``WORLDS``), and then a world is taken that is only nearly uniform, or less than plausible. What opponents *chose*
+    is not taken into account. The stream of the record is fresh: no search can see later deals.
+    """
+    for _ in range(WORLDS):
+        deal_unseen(state, seat, streams, i, work)
+        if plausible(state, seat):
+            break
     state.rng, _ = splitmix(streams[i])
 
 

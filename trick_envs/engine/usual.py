@@ -52,4 +52,10 @@ def settle(state: Any, seat: int, streams: Any, i: int) -> None:
     """For ``resample``: whatever else has to fit the newly drawn world."""
 
 
-__all__ = ["fill_own", "hide_own", "match_over", "next_dealer", "secrets", "settle", "standing"]
+@rule
+def plausible(state: Any, seat: int) -> bool:
+    """For ``resample``: whether what the seat has seen allows the newly drawn world, voids apart."""
+    return True
+
+
+__all__ = ["fill_own", "hide_own", "match_over", "next_dealer", "plausible", "secrets", "settle", "standing"]
