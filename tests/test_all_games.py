@@ -487,6 +487,19 @@ def test_an_environment_can_be_copied_before_its_first_reset(name, how, raw):
 
 
 @every_game
+@pytest.mark.parametrize("how", COPIES)
+def test_a_copy_still_plays_the_given_deals(name, how):
+    env, rng = make(name, num_deals=2), np.random.default_rng(1)
+    env.reset(seed=3)
+    play(env, rng)
+    record = env.record()
+    env.reset(seed=70, options={"deals": record["deals"]})
+    twin = COPIES[how](env)
+    replay(twin, actions_of(record))
+    assert twin.record()["deals"] == record["deals"]
+
+
+@every_game
 def test_bytes_of_another_environment_are_refused(name):
     env = make(name, num_deals=1)
     for call in (env.get_state, env.record):

@@ -1,0 +1,347 @@
+"""The engine: cards as written, bits and random numbers compiled and plain, the compile cache, setting up a game."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numba
+import numpy as np
+import pytest
+from helpers import actions_of, every_game, make, play
+
+import trick_envs
+from trick_envs import BatchEnv, make_agent, setup
+from trick_envs.engine import cards, lowlevel
+from trick_envs.engine.cards import WORD, Deck
+from trick_envs.engine.compile import cache_folder, cache_root
+from trick_envs.engine.game import game_names
+from trick_envs.engine.observation import Block, Layout, write_number
+from trick_envs.engine.rng import SEED_BITS
+
+PACKAGE = Path(trick_envs.__file__).parent
+WORDS = [0, 1, 2, 3, (1 << 53) - 1, 1 << 53, 0x2AAAAAAAAAAAAA, 0x15555555555555, *(1 << k for k in range(0, 54, 7))]
+
+
+def python(code, tmp_path, **environment):
+    """Runs code in a fresh interpreter; returns what it prints."""
+    env = {**os.environ, **environment}
+    env["PYTHONPATH"] = os.pathsep.join([environment.get("PYTHONPATH", ""), str(PACKAGE.parent)])
+    result = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=env, capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+# --- cards as written ---------------------------------------------------------------------------------------------
+
+DECK = Deck("CDHS", ("2", "10", "J", "A"))
+
+
+def test_cards_are_numbered_by_suit_then_rank():
+    assert DECK.names[:5] == ("2C", "10C", "JC", "AC", "2D")
+    assert [DECK.parse(name) for name in DECK.names] == list(range(16))
+    assert DECK.parse(" 10s ") == 13
+    assert DECK.format(13) == "10S"
+    assert DECK.format_all([13, 0, 4]) == ["2C", "2D", "10S"]
+
+
+@pytest.mark.parametrize("text", ["", "10", "S", "11S", "S10", "1 0S", "10SS", None, 10, "QH"])
+def test_what_is_no_card_is_an_error_that_says_how_cards_are_written(text):
+    with pytest.raises(
+        ValueError, match=r"no card of this deck: write a rank \(2 10 J A\) and then a suit \(C D H S\)"
+    ):
+        DECK.parse(text)
+
+
+def test_two_packs_share_their_kinds():
+    deck = Deck("CD", ("1", "2"), copies=2)
+    assert (deck.kinds, deck.size) == (4, 8)
+    assert deck.cards == (0, 1, 2, 3, WORD, WORD + 1, WORD + 2, WORD + 3)
+    assert deck.kind(WORD + 3) == 3
+    assert deck.format(WORD + 3) == "2D"
+    with pytest.raises(ValueError, match="card 1C is dealt three times"):
+        deck.parse_deal([["1C", "1C"], ["1C", "2C"]], ["2C", "1D", "1D", "2D"], 2)
+    with pytest.raises(ValueError, match="the stock has 3 cards, expected 4; nowhere dealt: 2D"):
+        deck.parse_deal([["1C", "1C"], ["2C", "2C"]], ["1D", "1D", "2D"], 2)
+
+
+@pytest.mark.parametrize(("suits", "ranks", "copies"), [("CDHSX", 22, 1), ("CDHS", 14, 2), ("C", 3, 3), ("C", 3, 0)])
+def test_decks_that_are_too_large_are_errors(suits, ranks, copies):
+    with pytest.raises(ValueError, match="a deck holds up to"):
+        Deck(suits, tuple(str(rank) for rank in range(ranks)), copies)
+
+
+def test_sets_of_cards():
+    some = (0b1010, 0b1)
+    assert cards.size(some) == 3
+    assert [cards.nth(some, n) for n in range(3)] == [1, 3, WORD]
+    assert cards.first(some) == 1
+    assert cards.rest(some) == (0b1000, 0b1)
+    assert cards.rest((0, 0b11)) == (0, 0b10)
+    assert cards.members(some) == [1, 3, WORD]
+    assert cards.has(some, WORD)
+    assert not cards.has(some, 0)
+    for card in (0, 7, WORD - 1, WORD, 2 * WORD - 1):
+        assert cards.members(cards.just(card)) == [card]
+        row = np.zeros(2, np.int64)
+        cards.put(row, card)
+        assert cards.members(row) == [card]
+        cards.take(row, card)
+        assert not row.any()
+    assert cards.union((1, 2), (4, 2)) == (5, 2)
+    assert cards.common((5, 2), (4, 3)) == (4, 2)
+    assert cards.without((5, 3), (4, 1)) == (1, 2)
+
+
+# --- compiled and plain -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_bits_compiled_as_plain(word):
+    for function in (lowlevel.popcount, lowlevel.lowest_bit, lowlevel.highest_bit):
+        if word == 0 and function is not lowlevel.popcount:
+            continue
+        compiled = numba.njit(lambda word, function=function: function(word))
+        assert compiled(word) == function(word) == function(np.int64(word))
+
+
+def test_random_numbers_are_splitmix64():
+    """The first numbers of SplitMix64 from seed 1234567, as published with its C code."""
+    expected = [
+        6457827717110365317,
+        3203168211198807973,
+        9817491932198370423,
+        4593380528125082431,
+        16408922859458223821,
+    ]
+    state, found = np.uint64(1234567), []
+    for _ in expected:
+        state, bits = lowlevel.splitmix(state)
+        found.append(int(bits))
+    assert found == expected
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2**63, 2**64 - 1, 1234567])
+def test_random_numbers_compiled_as_plain(seed):
+    compiled = numba.njit(lambda state: lowlevel.splitmix(state))
+    scaled = numba.njit(lambda bits, count: lowlevel.scale_bits(bits, count))
+    state = np.uint64(seed)
+    for _ in range(50):
+        assert compiled(state) == lowlevel.splitmix(state)
+        state, bits = lowlevel.splitmix(state)
+        for count in (1, 2, 44, 108):
+            assert scaled(bits, count) == lowlevel.scale_bits(bits, count)
+            assert 0 <= lowlevel.scale_bits(bits, count) < count
+
+
+def test_writing_bytes_compiled_as_plain():
+    write = numba.njit(lambda low, high, split, out, at, length: lowlevel.write_bits(low, high, split, out, at, length))
+    sums = numba.njit(lambda one, other, out, at, length: lowlevel.write_bit_sums(one, other, out, at, length))
+    copy = numba.njit(lambda source, start, out, at, length: lowlevel.copy_bytes(source, start, out, at, length))
+    clear = numba.njit(lambda out, at, length: lowlevel.clear_bytes(out, at, length))
+    rng = np.random.default_rng(0)
+    for length in (1, 44, 54, 80, 108):
+        low, high = (int(word) for word in rng.integers(0, 1 << 54, 2))
+        one, other = np.full((2, 120), 7, np.int8)
+        for function, out in ((write, one), (lowlevel.write_bits, other)):
+            function(low, high, WORD, out, 5, length)
+        assert one.tolist() == other.tolist()
+        assert one[5 : 5 + min(length, WORD)].tolist() == [(low >> k) & 1 for k in range(min(length, WORD))]
+        assert set(one[:5]) | set(one[5 + length :]) == {7}
+        if length <= WORD:
+            for function, out in ((sums, one), (lowlevel.write_bit_sums, other)):
+                function(low, high, out, 3, length)
+            assert one.tolist() == other.tolist()
+    source = np.arange(50, dtype=np.int8)
+    for function, out in ((copy, one), (lowlevel.copy_bytes, other)):
+        function(source, 10, out, 20, 30)
+    for function, out in ((clear, one), (lowlevel.clear_bytes, other)):
+        function(out, 25, 5)
+    assert one.tolist() == other.tolist()
+    assert one[20:26].tolist() == [10, 11, 12, 13, 14, 0]
+
+
+@pytest.mark.parametrize("number", [0, 1, -1, 99, 100, -100, -137, 12_700, -12_899, 1_000_000, -1_000_000])
+def test_numbers_as_hundreds_and_the_rest(number):
+    out = np.zeros(4, np.int8)
+    assert write_number(number, out, 1) == 3
+    sign = -1 if number < 0 else 1
+    hundreds, rest = sign * (abs(number) // 100), sign * (abs(number) % 100)
+    assert out.tolist() == [0, max(min(hundreds, 127), -128), rest, 0]
+
+
+def test_a_layout_prints_itself():
+    layout = Layout((Block("hand", 3, "own hand"), Block("score", 2, "the score", 127, -128)))
+    assert layout.size == 5
+    assert layout.slices()["score"] == slice(3, 5)
+    assert "| score | 3 | 2 | -128 … 127 | the score |" in layout.table()
+
+
+# --- fresh interpreters -------------------------------------------------------------------------------------------
+
+MATCH = """
+import json, numpy as np
+from trick_envs import {game}_v0
+env, rng = {game}_v0.raw_env(num_deals=1), np.random.default_rng(0)
+env.reset(seed=3)
+for _ in range({steps}):
+    if env.phase == "over":
+        break
+    seen = env.observe(env.agent_selection)
+    env.step(int(rng.choice(np.flatnonzero(seen["action_mask"]))))
+print(json.dumps([env.record(), seen["observation"].tolist()]))
+"""
+
+
+@every_game
+def test_plain_python_plays_the_same_match(name, tmp_path):
+    plain = json.loads(python(MATCH.format(game=name, steps=10**6), tmp_path, NUMBA_DISABLE_JIT="1"))
+    env, rng = make(name, num_deals=1), np.random.default_rng(0)
+    env.reset(seed=3)
+    while env.phase != "over":
+        seen = env.observe(env.agent_selection)
+        play(env, rng, 1)
+    assert plain == [env.record(), seen["observation"].tolist()]
+    assert len(actions_of(env.record())) > 30
+
+
+def test_an_edit_of_a_rule_is_noticed(tmp_path):
+    """Pepper's rules in a copy of the package are changed: a pepper then costs 3 instead of 2."""
+    shutil.copytree(PACKAGE, tmp_path / "trick_envs", ignore=shutil.ignore_patterns("__pycache__"))
+    rules = tmp_path / "trick_envs" / "games" / "pepper.py"
+    code = """
+from trick_envs.games import pepper
+from trick_envs.engine.game import setup
+import trick_envs
+state = setup("pepper", 3).template.copy()[0]
+state.peppers[0] = 1
+pepper.score_deal(state)
+print(trick_envs.__file__, state.deal_score[0])
+"""
+    where = {"PYTHONPATH": str(tmp_path), "TRICK_ENVS_CACHE": str(tmp_path / "cache")}
+    for _ in range(2):
+        file, score = python(code, tmp_path, **where).split()
+        assert file.startswith(str(tmp_path))
+        assert score == "-2"
+    assert list((tmp_path / "cache").glob("pepper-*"))
+    text = rules.read_text(encoding="utf-8")
+    assert "score -= 2 +" in text
+    rules.write_text(text.replace("score -= 2 +", "score -= 3 +"), encoding="utf-8")
+    assert python(code, tmp_path, **where).split()[1] == "-3"
+
+
+def test_an_edit_of_the_engine_is_noticed_by_every_game(tmp_path):
+    shutil.copytree(PACKAGE, tmp_path / "trick_envs", ignore=shutil.ignore_patterns("__pycache__"))
+    code = "from trick_envs.engine.compile import cache_folder\nfrom trick_envs.games import pepper, donguri\n"
+    code += "print(cache_folder(pepper.__file__), cache_folder(donguri.__file__))"
+    where = {"PYTHONPATH": str(tmp_path), "TRICK_ENVS_CACHE": str(tmp_path / "cache"), "NUMBA_DISABLE_JIT": "1"}
+    before = python(code, tmp_path, **where).split()
+    with (tmp_path / "trick_envs" / "engine" / "table.py").open("a", encoding="utf-8") as file:
+        file.write("# edited\n")
+    after = python(code, tmp_path, **where).split()
+    assert not set(before) & set(after)
+    with (tmp_path / "trick_envs" / "games" / "pepper.py").open("a", encoding="utf-8") as file:
+        file.write("# edited\n")
+    last = python(code, tmp_path, **where).split()
+    assert last[0] != after[0]
+    assert last[1] == after[1]
+
+
+def test_the_cache_is_where_it_is_wanted(monkeypatch, tmp_path):
+    monkeypatch.setenv("TRICK_ENVS_CACHE", str(tmp_path))
+    assert cache_root() == tmp_path
+    monkeypatch.delenv("TRICK_ENVS_CACHE")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert cache_root() == tmp_path / "trick_envs"
+    assert cache_folder(str(PACKAGE / "games" / "pepper.py")) != cache_folder(str(PACKAGE / "games" / "donguri.py"))
+
+
+def test_importing_the_package_is_light(tmp_path):
+    loaded = python("import sys, trick_envs\nprint(*sys.modules)", tmp_path).split()
+    heavy = {"torch", "matplotlib", "pygame", "ray", "onnxruntime", "stable_baselines3", "numba", "typer"}
+    assert not heavy & set(loaded)
+    loaded = python("import sys\nfrom trick_envs import pepper_v0\npepper_v0.env().reset(seed=1)\nprint(*sys.modules)",
+                    tmp_path).split()  # fmt: skip
+    assert not (heavy - {"numba"}) & set(loaded)
+
+
+# --- setting up a game --------------------------------------------------------------------------------------------
+
+
+def test_an_unknown_game_is_an_error_that_names_the_games():
+    with pytest.raises(ValueError, match=r"there is no game .bridge.: choose one of .*donguri.*pepper"):
+        setup("bridge")
+    with pytest.raises(ValueError, match="there is no game"):
+        BatchEnv("bridge", 2)
+
+
+@every_game
+@pytest.mark.parametrize("players", [0, 1, 10, -3, "3", 2.5, True])
+def test_a_number_of_players_that_a_game_is_not_for_is_an_error(name, players):
+    with pytest.raises(ValueError, match=f"num_players: {name} is for .* players, not"):
+        setup(name, players)
+
+
+@every_game
+@pytest.mark.parametrize("deals", [0, -1, 1.5, "3", True, 10_001])
+def test_a_bad_number_of_deals_is_an_error(name, deals):
+    with pytest.raises(ValueError, match="num_deals: expected None or a whole number of 1 to 10,000"):
+        setup(name, num_deals=deals)
+
+
+@every_game
+def test_an_unknown_option_is_an_error_that_names_the_options(name):
+    with pytest.raises(TypeError, match=f"{name} has no option 'trumps'"):
+        setup(name, trumps=True)
+    with pytest.raises(TypeError, match="no option 'trumps'"):
+        make(name, trumps=True)
+    with pytest.raises(ValueError, match="reward: expected one of 'score', 'zero_sum', 'win', not 'money'"):
+        make(name, reward="money")
+    with pytest.raises(ValueError, match="render_mode"):
+        make(name, render_mode="rgb_array")
+
+
+def test_an_option_that_is_neither_true_nor_false_is_an_error():
+    with pytest.raises(ValueError, match="lead_peppers: expected True or False, not 'yes'"):
+        setup("pepper", lead_peppers="yes")
+
+
+def test_equal_setups_are_the_same_object():
+    assert setup("pepper") is setup("pepper", 5, None, lead_peppers=False)
+    assert setup("pepper") is not setup("pepper", 5, num_deals=5)
+    assert set(game_names()) == {path.stem for path in (PACKAGE / "games").glob("*.py")} - {"__init__"}
+
+
+@pytest.mark.parametrize("num_envs", [0, -1, 1.5, "2", True])
+def test_a_bad_number_of_environments_is_an_error(num_envs):
+    with pytest.raises(ValueError, match="num_envs: expected a whole number of 1 or more"):
+        BatchEnv("pepper", num_envs)
+
+
+def test_a_bad_player_spec_is_an_error_that_says_what_is_allowed():
+    with pytest.raises(ValueError, match="'genius' is no player: expected 'random', 'greedy'"):
+        make_agent("genius", setup("pepper"))
+    with pytest.raises(ValueError, match="no such policy file"):
+        make_agent("nowhere.onnx", setup("pepper"))
+    with pytest.raises(ValueError, match=r"env\.states"):
+        make_agent("greedy", setup("pepper")).act(np.zeros((1, 1)), np.zeros((1, 60)))
+
+
+def test_seeds_of_later_matches_are_exact_in_json():
+    batch = BatchEnv("pepper", 1, num_deals=1)
+    batch.reset(seed=2**64 - 1)
+    for _ in range(5):
+        batch.reset()
+        assert int(batch.states["seed"][0]) < 2**SEED_BITS
+
+
+def test_random_player_names_every_legal_card_equally_often():
+    agent, masks = make_agent("random", setup("pepper"), seed=1), np.zeros((6000, 60), np.int8)
+    masks[:, [3, 17, 59]] = 1
+    found = np.bincount(agent.act(None, masks), minlength=60)
+    assert sorted(np.flatnonzero(found)) == [3, 17, 59]
+    assert (abs(found[[3, 17, 59]] - 2000) < 200).all()
