@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -110,6 +111,52 @@ def evaluate(
     if json_file is not None:
         found: dict[str, Any] = {"game": game, "num_players": table.num_players, "seed": seed}
         write_json(json_file, {**found, "results": [result.as_dict() for result in results]})
+
+
+@app.command()
+def arena(
+    players: Annotated[list[str], typer.Argument(help="Two players or more, such as random greedy pimc:10.")],
+    game: Annotated[str, typer.Option("--game", help="The game, such as pepper; all: one game after the other.")],
+    num_players: PlayersOption = None,
+    deals: Annotated[int, typer.Option("--deals", help="Different deals for every pair, at most.")] = 1000,
+    half_width: Annotated[
+        float | None,
+        typer.Option("--half-width", help="A pair stops when its 95 % interval is ± this, such as 0.2."),
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", help="Of deals and players.")] = 0,
+    workers: Annotated[int, typer.Option("--workers", min=1, help="Processes; the table is the same.")] = 1,
+    folder: Annotated[
+        Path | None,
+        typer.Option("--folder", help="Where results go and stopped arenas go on; runs/arena-GAME-PLAYERS by default."),
+    ] = None,
+) -> None:
+    """Measure players against each other, every pair on duplicate deals."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    from training.arena import Pair, make_plan, play_arena
+    from trick_envs.engine.game import game_names, setup
+
+    tables = [setup(name, num_players, 1) for name in (game_names() if game == "all" else (game,))]
+    plans = [make_plan(table, players, deals, half_width, seed) for table in tables]
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    try:
+        for table, plan in zip(tables, plans, strict=True):
+            name = f"arena-{table.rules.name}-{table.num_players}"
+            target = Path("runs") / name if folder is None else folder / name if game == "all" else folder
+            with Progress(*columns, TextColumn("[dim]{task.fields[note]}"), console=out, transient=True) as bar:
+                task = bar.add_task(table.rules.name, total=None, note="")
+
+                def show(done: int, total: int, pair: Pair, bar: Progress = bar, task: Any = task) -> None:
+                    bar.update(task, completed=done, total=total, note=pair.note)
+
+                standings = play_arena(plan, target, workers, show)
+            standings.write(target)
+            out.print(standings.table())
+            out.print(f"written: {target}", highlight=False, soft_wrap=True)
+    except KeyboardInterrupt:
+        again = shlex.join(["trick", *sys.argv[1:]])
+        out.print(f"stopped; finished deals are kept. Go on with the same command:\n  {again}", highlight=False)
+        sys.exit(130)
 
 
 @app.command()

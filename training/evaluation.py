@@ -90,7 +90,8 @@ def _play_one_deal_each(
     rows = np.arange(len(seeds))
     while running.any():
         mine = own[rows, games.seats]
-        for agent, wanted in ((player, mine), (opponent, ~mine)):
+        actions[:] = games.action_masks.argmax(axis=1)  # a finished game has begun another, which nobody looks at
+        for agent, wanted in ((player, mine & running), (opponent, ~mine & running)):
             chosen = np.flatnonzero(wanted)
             if len(chosen):
                 actions[chosen] = agent.act(
@@ -101,6 +102,31 @@ def _play_one_deal_each(
         points[finished] = rewards[finished]
         running &= ~ends
     return points
+
+
+def own_points_and_margins(
+    game: Setup, points: npt.NDArray[np.float64]
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Of every deal the measured player's points, and what they are more than the mean of the others'.
+
+    Args:
+        game: the game.
+        points: ``(deals, seatings, players)``, from ``play_deals``.
+
+    Returns:
+        Twice ``(deals,)``, means over the seatings.
+    """
+    own = np.zeros(points.shape[1:], np.bool_)
+    for i, seats in enumerate(seatings(game)):
+        own[i, seats] = True
+    mine, theirs = points.mean(axis=2, where=own[None]), points.mean(axis=2, where=~own[None])
+    return mine.mean(axis=1), (mine - theirs).mean(axis=1)
+
+
+def half_width_95(margins: npt.ArrayLike) -> float:
+    """The 95 % confidence interval of the mean is the mean ± this; infinite for fewer than two numbers."""
+    values = np.asarray(margins, np.float64)
+    return Z_95 * float(values.std(ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else math.inf
 
 
 def evaluate(
@@ -127,15 +153,8 @@ def evaluate(
     player.seed(seed)
     opponent.seed(seed + 1)
     points = play_deals(game, player, opponent, seed * 1_000_003, deals, on_progress)
-    own = np.zeros((points.shape[1], points.shape[2]), np.bool_)
-    for i, seats in enumerate(seatings(game)):
-        own[i, seats] = True
-    mine = points.mean(axis=2, where=own[None])
-    theirs = points.mean(axis=2, where=~own[None])
-    margins, half_width = (mine - theirs).mean(axis=1), math.inf
-    if deals > 1:
-        half_width = Z_95 * float(margins.std(ddof=1)) / math.sqrt(deals)
-    return Result(player.name, opponent.name, deals, float(margins.mean()), half_width, float(mine.mean()))
+    mine, margins = own_points_and_margins(game, points)
+    return Result(player.name, opponent.name, deals, float(margins.mean()), half_width_95(margins), float(mine.mean()))
 
 
 def results_table(results: Sequence[Result], title: str) -> Any:
@@ -147,10 +166,10 @@ def results_table(results: Sequence[Result], title: str) -> Any:
         table.add_column(column, justify="left" if column in ("player", "against") else "right", no_wrap=True)
     for result in results:
         figures = f"{result.points:+.2f}", f"{result.margin:+.2f} ± {result.half_width:.2f}"
-        table.add_row(_short(result.player), _short(result.opponent), str(result.deals), *figures)
+        table.add_row(short_name(result.player), short_name(result.opponent), str(result.deals), *figures)
     return table
 
 
-def _short(name: str) -> str:
-    """The end of a long path."""
+def short_name(name: str) -> str:
+    """A player's name, of a long path the end."""
     return name if len(name) <= 24 else "…" + name[-23:]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +34,41 @@ def learning_curve(history: list[dict[str, Any]], path: Path, title: str) -> Non
     axes.set(title=title, xlabel="samples, millions", ylabel="margin, points a deal (95 % interval)")
     if opponents:
         axes.legend()
+    _save(figure, path)
+
+
+def heat_map(
+    names: Sequence[str], cells: Sequence[Sequence[tuple[float, float] | None]], path: Path, title: str
+) -> None:
+    """Who beats whom, and by how much, as a PNG.
+
+    Args:
+        names: the players, from top to bottom and from left to right.
+        cells: margin and half width of its 95 % interval, a row a player; ``None`` where nothing was played.
+        path: the file.
+        title: above the picture.
+    """
+    from matplotlib.figure import Figure
+
+    margins = [[cell[0] if cell else math.nan for cell in row] for row in cells]
+    largest = max((abs(cell[0]) for row in cells for cell in row if cell), default=0.0) or 1.0
+    figure = Figure(figsize=(2.6 + 1.1 * len(names), 1.8 + 0.8 * len(names)), layout="constrained")
+    axes = figure.add_subplot()
+    image = axes.imshow(margins, cmap="RdBu", vmin=-largest, vmax=largest, aspect="auto")
+    for y, row in enumerate(cells):
+        for x, cell in enumerate(row):
+            if cell:
+                colour = "white" if abs(cell[0]) > 0.6 * largest else "black"
+                text = f"{cell[0]:+.2f}\n± {cell[1]:.2f}"
+                axes.text(x, y, text, ha="center", va="center", color=colour, fontsize=8)
+    axes.set_xticks(range(len(names)), names, rotation=30, ha="right")
+    axes.set_yticks(range(len(names)), names)
+    axes.set(title=title, xlabel="against", ylabel="player")
+    figure.colorbar(image, label="margin, points a deal")
+    _save(figure, path)
+
+
+def _save(figure: Any, path: Path) -> None:
     temporary = path.with_name(path.name + ".tmp")
     figure.savefig(temporary, format="png", dpi=150)
     os.replace(temporary, path)

@@ -1,0 +1,277 @@
+"""The arena: margins, intervals, stopping early, going on after an interruption, processes."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("openskill")
+from helpers import every_game
+from typer.testing import CliRunner
+
+from training import arena
+from training.arena import CHUNK, FEWEST, LOG, Standings, make_plan, play_arena
+from training.cli import app
+from training.evaluation import evaluate, half_width_95
+from trick_envs import make_agent, setup
+
+GAME = setup("donguri", 3, 1)
+
+
+def play(folder: Path, *specs: str, workers: int = 1, **options: Any) -> Standings:
+    return play_arena(make_plan(GAME, specs, **options), folder, workers)
+
+
+def lines(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / LOG).read_text().splitlines()]
+
+
+def count_chunks(monkeypatch: pytest.MonkeyPatch, stop_after: int = 10**9) -> list[arena.Task]:
+    """The chunks that are played from now on; Ctrl-C after some."""
+    played: list[arena.Task] = []
+    original = arena.play_chunk
+
+    def counted(task: arena.Task) -> arena.Chunk:
+        if len(played) == stop_after:
+            raise KeyboardInterrupt
+        played.append(task)
+        return original(task)
+
+    monkeypatch.setattr(arena, "play_chunk", counted)
+    return played
+
+
+@pytest.fixture(scope="module")
+def policy(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A policy that has learnt nothing."""
+    pytest.importorskip("sb3_contrib")
+    from training.config import RunConfig
+    from training.network import export_policy
+    from training.run import new_model
+
+    path = tmp_path_factory.mktemp("policy") / "policy.onnx"
+    sizes = {"network": {"shared": [16], "policy": [8], "value": [8]}}
+    export_policy(new_model(RunConfig(game="donguri", num_players=3, **sizes)).policy, GAME, path, {})  # type: ignore[arg-type]
+    return str(path)
+
+
+def test_greedy_beats_random_and_the_table_is_the_same_from_either_side(tmp_path: Path) -> None:
+    found = play(tmp_path / "a", "random", "greedy", "pimc:9", deals=100)
+    for one, other in (("greedy", "random"), ("pimc:9", "random"), ("pimc:9", "greedy")):
+        meeting, reverse = found.meetings[one, other], found.meetings[other, one]
+        assert meeting.margin - meeting.half_width > 0
+        assert (reverse.margin, reverse.half_width) == (-meeting.margin, meeting.half_width)
+        assert meeting.deals == reverse.deals == 100
+    assert found.ratings["random"][0] < found.ratings["greedy"][0] < found.ratings["pimc:9"][0]
+    assert all(speed > 0 for speed in found.speed.values())
+    again = play(tmp_path / "b", "pimc:9", "greedy", "random", deals=100)
+    assert again.meetings == found.meetings
+    assert again.ratings == found.ratings
+
+
+def test_a_margin_is_the_mean_of_one_against_the_rest_both_ways(tmp_path: Path, policy: str) -> None:
+    found = play(tmp_path, policy, "greedy", deals=60).meetings["greedy", policy]
+    greedy, learnt = make_agent("greedy", GAME), make_agent(policy, GAME)
+    one_way, other_way = evaluate(GAME, greedy, learnt, 60), evaluate(GAME, learnt, greedy, 60)
+    assert one_way.margin != pytest.approx(-other_way.margin)
+    assert found.margin == pytest.approx((one_way.margin - other_way.margin) / 2)
+
+
+def test_teams_play_two_against_two_which_is_both_ways_at_once(tmp_path: Path, monkeypatch: Any) -> None:
+    game, calls = setup("double_deck_whist", 4, 1), []
+    original = arena.play_deals
+    monkeypatch.setattr(arena, "play_deals", lambda *given: calls.append(given) or original(*given))
+    found = play_arena(make_plan(game, ["random", "greedy"], 2 * CHUNK), tmp_path).meetings["greedy", "random"]
+    assert len(calls) == 2
+    expected = evaluate(game, make_agent("greedy", game), make_agent("random", game), 400)
+    assert abs(found.margin - expected.margin) < 2 * (found.half_width + expected.half_width)
+
+
+@every_game
+def test_every_game_has_its_arena(tmp_path: Path, name: str) -> None:
+    found = play_arena(make_plan(setup(name, None, 1), ["random", "greedy"], 60), tmp_path)
+    meeting = found.meetings["greedy", "random"]
+    assert meeting.margin - meeting.half_width > 0
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_a_pair_stops_after_the_first_chunk_that_makes_it_sure(tmp_path: Path, workers: int) -> None:
+    wanted = 0.5
+    play(tmp_path / "whole", "random", "greedy", deals=400)
+    margins = [margin for line in sorted(lines(tmp_path / "whole")[1:], key=lambda line: line["first"])
+               for margin in line["margins"]]  # fmt: skip
+    enough = next(n for n in range(FEWEST, 400, CHUNK) if half_width_95(margins[:n]) <= wanted)
+    assert FEWEST < enough < 400
+    found = play(tmp_path / "early", "random", "greedy", deals=400, half_width=wanted, workers=workers)
+    meeting = found.meetings["greedy", "random"]
+    assert meeting.deals == enough
+    assert meeting.half_width == half_width_95(margins[:enough])
+    assert len(lines(tmp_path / "early")) - 1 < enough // CHUNK + 2 * workers
+
+
+def test_a_pair_does_not_stop_on_few_deals(tmp_path: Path) -> None:
+    found = play(tmp_path, "random", "greedy", deals=400, half_width=50.0)
+    assert found.meetings["random", "greedy"].deals == FEWEST
+
+
+def test_an_interrupted_arena_goes_on_to_the_same_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    specs = ("random", "greedy", "pimc:1")
+    play(tmp_path / "whole", *specs, deals=50).write(tmp_path / "whole")
+    with monkeypatch.context() as patch:
+        count_chunks(patch, stop_after=4)
+        with pytest.raises(KeyboardInterrupt):
+            play(tmp_path / "stopped", *specs, deals=50)
+    assert len(lines(tmp_path / "stopped")) == 1 + 4
+    with (tmp_path / "stopped" / LOG).open("a") as file:
+        file.write('{"players": ["greedy", "rand')  # the power went while a line was written
+    played = count_chunks(monkeypatch)
+    play(tmp_path / "stopped", *specs, deals=50).write(tmp_path / "stopped")
+    assert len(played) == 3 * 3 - 4
+    for name in ("results.json", "results.csv", "results.md"):
+        assert (tmp_path / "stopped" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+    played.clear()
+    play(tmp_path / "stopped", *specs, deals=50)
+    assert not played
+
+
+def test_processes_play_the_same_table(tmp_path: Path, policy: str) -> None:
+    specs = ("random", "pimc:1", policy, f"{policy}:sample")
+    for workers in (1, 2):
+        folder = tmp_path / str(workers)
+        play(folder, *specs, deals=50, workers=workers, seed=7).write(folder)
+    for name in ("results.json", "results.csv", "results.md"):
+        assert (tmp_path / "1" / name).read_bytes() == (tmp_path / "2" / name).read_bytes()
+    other = play(tmp_path / "other", *specs, deals=50, seed=8)
+    assert other.as_dict()["meetings"] != json.loads((tmp_path / "1" / "results.json").read_text())["meetings"]
+
+
+def test_more_players_and_deals_use_what_has_been_played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    play(tmp_path, "random", "greedy", deals=2 * CHUNK)
+    played = count_chunks(monkeypatch)
+    play(tmp_path, "greedy", "random", deals=3 * CHUNK)
+    assert [task.first for task in played] == [2 * CHUNK]
+    played.clear()
+    play(tmp_path, "greedy", "random", "pimc:1", deals=CHUNK)
+    assert len(played) == 2
+
+
+def test_a_policy_that_was_trained_on_is_another_player(tmp_path: Path, policy: str, monkeypatch: Any) -> None:
+    import onnx
+
+    path = tmp_path / "policy.onnx"
+    path.write_bytes(Path(policy).read_bytes())
+    play(tmp_path, str(path), "greedy", deals=CHUNK)
+    model = onnx.load(str(path))
+    model.doc_string = "trained on"
+    onnx.save(model, str(path))
+    played = count_chunks(monkeypatch)
+    play(tmp_path, str(path), "greedy", deals=CHUNK)
+    assert len(played) == 1
+
+
+def test_a_folder_of_other_settings_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    play(tmp_path, "random", "greedy", deals=2)
+    with pytest.raises(ValueError, match=r"holds an arena with seed 0, but this is 1: choose another --folder"):
+        play(tmp_path, "random", "greedy", deals=2, seed=1)
+    with pytest.raises(ValueError, match="holds an arena with game 'donguri', but this is 'pepper'"):
+        play_arena(make_plan(setup("pepper", 3, 1), ["random", "greedy"], 2), tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(arena, "_digest_of_code", lambda game: "changed")
+        with pytest.raises(ValueError, match="with version"):
+            play(tmp_path, "random", "greedy", deals=2)
+    (tmp_path / LOG).write_text((tmp_path / LOG).read_text() + "[]\n")
+    with pytest.raises(ValueError, match="line 3: not as trick arena writes it"):
+        play(tmp_path, "random", "greedy", deals=2)
+
+
+@pytest.mark.parametrize(
+    ("specs", "options", "expected"),
+    [
+        (["random"], {}, "two players or more"),
+        (["random", "greedy", "random"], {}, "named twice: random"),
+        (["random", "gredy"], {}, "'gredy' is no player"),
+        (["random", "pimc:0"], {}, "'pimc:0' is no search"),
+        (["random", "none.onnx"], {}, "none.onnx: there is no such policy file"),
+        (["random", "greedy"], {"deals": 1}, "deals: expected 2 to 1,000,000, not 1"),
+        (["random", "greedy"], {"half_width": 0.0}, "half width: expected a number of points above 0"),
+        (["random", "greedy"], {"seed": -1}, "seed: expected 0 to"),
+    ],
+)
+def test_a_wrong_plan_is_told_what_is_allowed(specs: list[str], options: dict[str, Any], expected: str) -> None:
+    with pytest.raises(ValueError) as caught:  # noqa: PT011 - the message is looked at below
+        make_plan(GAME, specs, **options)
+    assert expected in str(caught.value)
+
+
+def die(task: arena.Task) -> None:
+    os._exit(1)
+
+
+def test_a_worker_that_dies_is_said_to_have_died(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(arena, "play_chunk", die)
+    with pytest.raises(ChildProcessError, match="finished deals are kept"):
+        play(tmp_path, "random", "greedy", deals=40, workers=2)
+
+
+def test_the_arena_command_writes_its_files(tmp_path: Path) -> None:
+    arguments = ["arena", "--game", "donguri", "--num-players", "3", "--deals", "40", "--folder", str(tmp_path)]
+    result = CliRunner().invoke(app, [*arguments, "random", "greedy"])
+    assert result.exit_code == 0, result.output
+    assert "Donguri to Yamaneko, 3 players" in result.output
+    report = json.loads((tmp_path / "results.json").read_text())
+    assert {name: report[name] for name in ("game", "num_players", "seed", "deals", "half_width")} == {
+        "game": "donguri", "num_players": 3, "seed": 0, "deals": 40, "half_width": None,
+    }  # fmt: skip
+    assert [entry["player"] for entry in report["players"]] == ["random", "greedy"]
+    with (tmp_path / "results.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["player"], row["opponent"], row["deals"]) for row in rows] == [
+        ("random", "greedy", "40"), ("greedy", "random", "40"),
+    ]  # fmt: skip
+    assert [float(row["margin"]) for row in rows] == [entry["margin"] for entry in report["meetings"]]
+    assert f"{report['meetings'][1]['margin']:+.2f}" in result.output
+    assert f"| greedy | {report['meetings'][1]['margin']:+.2f} ± " in (tmp_path / "results.md").read_text()
+    assert (tmp_path / "heatmap.png").read_bytes().startswith(b"\x89PNG")
+    assert set(json.loads((tmp_path / "speed.json").read_text())) == {"random", "greedy"}
+    assert not list(tmp_path.glob("*.tmp"))
+
+
+def test_one_command_plays_every_game(tmp_path: Path) -> None:
+    arguments = ["arena", "--game", "all", "--deals", "2", "--folder", str(tmp_path), "random", "greedy"]
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 0, result.output
+    folders = {folder.name for folder in tmp_path.iterdir()}
+    assert folders == {
+        "arena-donguri-4", "arena-double_deck_whist-4", "arena-pepper-5", "arena-tricky_express-4", "arena-zaraba22-3",
+    }  # fmt: skip
+    assert all((tmp_path / name / "results.json").is_file() for name in folders)
+
+
+def test_ctrl_c_says_how_to_go_on_and_leaves_no_process(tmp_path: Path) -> None:
+    arguments = ["--game", "donguri", "--workers", "2", "--folder", str(tmp_path), "--deals", "100000"]
+    command = [sys.executable, "-m", "training.cli", "arena", *arguments, "random", "pimc:5"]
+    running = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    while running.poll() is None and not ((tmp_path / LOG).is_file() and len(lines(tmp_path)) > 2):
+        time.sleep(0.05)
+    os.killpg(running.pid, signal.SIGINT)
+    output, errors = running.communicate(timeout=60)  # the end of its workers, too: they hold the pipe
+    assert running.returncode == 130, errors
+    assert "trick arena --game donguri --workers 2" in output.replace("\n", " ")
+    assert "Traceback" not in errors
+    assert len(lines(tmp_path)) > 2
+
+
+def test_the_arena_needs_no_torch() -> None:
+    code = "import sys, training.arena; assert not {'torch', 'matplotlib', 'stable_baselines3'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
