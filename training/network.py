@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import torch
 from gymnasium import spaces
+from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 
 from trick_envs.agents.policy import METADATA_KEY, policy_metadata
@@ -62,14 +63,60 @@ def network_kwargs(
         value: those that only the value has.
         activation: ``"relu"`` or ``"tanh"``.
     """
-    function = {"relu": torch.nn.ReLU, "tanh": torch.nn.Tanh}[activation]
+    function = {"relu": InPlaceReLU, "tanh": torch.nn.Tanh}[activation]
     divisors = [float(divisor) for divisor in scales(game.layout)]
     return {
         "features_extractor_class": SharedLayers,
         "features_extractor_kwargs": {"divisors": divisors, "layers": shared, "activation": function},
         "net_arch": {"pi": policy, "vf": value},
         "activation_fn": function,
+        "optimizer_kwargs": {"fused": True},
     }
+
+
+class SelfPlayPolicy(MaskableActorCriticPolicy):
+    """sb3-contrib's policy, with the two calls that training spends its time in done without a detour.
+
+    ``MaskableCategorical`` normalises the logits twice, before and after the mask, and takes exponentials of huge
+    negative numbers one by one; a softmax of the masked logits is the same distribution.
+    """
+
+    def forward(
+        self, obs: torch.Tensor, deterministic: bool = False, action_masks: Any = None
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Actions, values and the actions' log-probabilities."""
+        logits, values = self._logits_and_values(obs, action_masks)
+        log_probs = torch.log_softmax(logits, 1)
+        if deterministic:
+            actions = logits.argmax(1)
+        else:  # adding Gumbel noise and taking the best draws from the softmax
+            noise = torch.empty_like(logits).exponential_().log_()
+            actions = (logits - noise).argmax(1)
+        return actions, values, log_probs.gather(1, actions.unsqueeze(1)).squeeze(1)
+
+    def evaluate_actions(
+        self, obs: torch.Tensor, actions: torch.Tensor, action_masks: Any = None
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Values, log-probabilities of the actions, and the entropy of the policy."""
+        logits, values = self._logits_and_values(obs, action_masks)
+        log_probs = torch.log_softmax(logits, 1)
+        entropy = -(torch.softmax(logits, 1) * log_probs).sum(1)
+        return values, log_probs.gather(1, actions.long().reshape(-1, 1)).squeeze(1), entropy
+
+    def _logits_and_values(self, obs: torch.Tensor, action_masks: Any) -> tuple[torch.Tensor, torch.Tensor]:
+        latent_pi, latent_vf = self.mlp_extractor(self.extract_features(obs))
+        logits = self.action_net(latent_pi)
+        if action_masks is not None:
+            masks = torch.as_tensor(action_masks, device=logits.device).reshape(logits.shape)
+            logits = torch.where(masks != 0, logits, ILLEGAL)
+        return logits, self.value_net(latent_vf)
+
+
+class InPlaceReLU(torch.nn.ReLU):
+    """A rectifier that needs no second array."""
+
+    def __init__(self) -> None:
+        super().__init__(inplace=True)
 
 
 class _Exported(torch.nn.Module):

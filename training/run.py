@@ -22,7 +22,7 @@ import trick_envs
 from training.config import RunConfig, dump_config, load_config
 from training.evaluation import Result, evaluate, results_table
 from training.files import write_json, write_text
-from training.network import NetworkAgent, export_policy, network_kwargs, save_model
+from training.network import NetworkAgent, SelfPlayPolicy, export_policy, network_kwargs, save_model
 from training.plots import learning_curve
 from training.selfplay import SelfPlayBuffer, SelfPlayVecEnv
 from trick_envs.agents import make_agent
@@ -95,7 +95,7 @@ def new_model(config: RunConfig) -> MaskablePPO:
     ppo, network = config.ppo, config.network
     env = _games(config, seed=config.seed << 32)
     return MaskablePPO(
-        "MlpPolicy",
+        SelfPlayPolicy,
         env,
         learning_rate=LinearSchedule(ppo.learning_rate, ppo.final_learning_rate, 1.0),
         n_steps=ppo.num_steps,
