@@ -1,4 +1,4 @@
-"""Double-Deck German Whist as a PettingZoo AEC environment; the rules are in ``trick_envs/games/double_deck_whist.py``."""
+"""Double-Deck German Whist as a PettingZoo AEC environment; the rules: ``trick_envs/games/double_deck_whist.py``."""
 
 from trick_envs.interfaces.aec import environments
 

@@ -42,10 +42,10 @@ class SearchAgent:
         self.game = game
         self._method, self._cheat = METHODS[method]
         self._effort = int(number)
-        nodes = self._effort + 2 if self._method == ISMCTS else 1
+        nodes = 2 * self._effort + WIDTH if self._method == ISMCTS else 1
         self._scratch = np.zeros(2, game.rules.dtype)
         self._work = np.zeros((ROWS, WIDTH), np.int64)
-        self._totals = np.zeros(WIDTH, np.float64)
+        self._sums = np.zeros((4, WIDTH), np.float64)
         self._tree = np.zeros((5, nodes), np.int64)
         self._gains = np.zeros(nodes, np.float64)
         self._path = np.zeros((2, 4096), np.int64)
@@ -66,6 +66,6 @@ class SearchAgent:
         actions = np.zeros(len(states), np.int64)
         self.game.kernels.search_actions(
             states, self._method, self._effort, self._cheat, self._seed, actions, np.zeros(len(states), np.uint64),
-            self._scratch, self._work, self._totals, self._tree, self._gains, self._path,
+            self._scratch, self._work, self._sums, self._tree, self._gains, self._path,
         )  # fmt: skip
         return actions

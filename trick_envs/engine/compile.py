@@ -2,7 +2,7 @@
 
 Numba keeps machine code on disk, but does not notice an edit in a function that is called from another file: a
 changed rule would silently go on running the old code. So the cache folder is named by a digest of the sources that
-the code depends on: everything in ``engine/`` and the file of the game itself.
+the code depends on: everything in ``engine/`` and the files of the game itself.
 """
 
 from __future__ import annotations
@@ -47,8 +47,9 @@ def cache_folder(source: str) -> Path:
     """The cache folder for code that depends on the engine and on the file ``source``."""
     digest = hashlib.sha256(_engine_digest())
     path = Path(source)
-    if path.parent != _ENGINE:
-        digest.update(path.read_bytes())
+    if path.parent != _ENGINE:  # the file itself, and those of the same game
+        for each in sorted({path, *path.parent.parent.glob(f"*/{path.name}")}):
+            digest.update(each.read_bytes())
     folder = cache_root() / f"{path.stem}-{digest.hexdigest()[:16]}"
     if not folder.exists():
         _forget_old(path.stem)

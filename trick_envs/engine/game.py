@@ -16,6 +16,7 @@ and, where the game is not the usual kind, any of those in ``trick_envs/engine/u
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import pkgutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -48,6 +49,8 @@ class Game:
         phases: the phases that occur (observations mark the current one).
         teams: seats 0 and 2 play against seats 1 and 3.
         hands_seen: a seat may come to know cards in the hands of others (observations then show which).
+        doubt: how many standard errors better than the rule of thumb an action must look to a search (more where
+            single plays matter little beside the luck of hidden cards).
         places: places where cards lie, beside hands, table and piles.
         match_fields: fields of the record that last for a match, as for ``numpy.dtype``.
         deal_fields: fields of the record that are zero when a deal begins.
@@ -67,6 +70,7 @@ class Game:
     phases: Sequence[int]
     teams: bool = False
     hands_seen: bool = False
+    doubt: float = 1.0
     places: Sequence[Place] = ()
     match_fields: Sequence[tuple[Any, ...]] = ()
     deal_fields: Sequence[tuple[Any, ...]] = ()
@@ -110,7 +114,12 @@ class Rules:
         from trick_envs.engine import search  # noqa: F401 - its kernels are bound with the others
         from trick_envs.engine.kernels import bind_kernels
 
-        return bind_kernels(self.module, self.name, self.game)
+        return bind_kernels(self._modules(), self.name, self.game)
+
+    def _modules(self) -> list[ModuleType]:
+        """The rules file, and what search must know of the game besides, if there is such a file."""
+        worlds = f"trick_envs.worlds.{self.name}"
+        return [self.module, *([importlib.import_module(worlds)] if importlib.util.find_spec(worlds) else [])]
 
     def __reduce__(self) -> tuple[Any, ...]:
         return load_rules, (self.name,)

@@ -6,7 +6,7 @@ each game by ``bind_kernels``: the names under "the game" below then mean that g
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -32,6 +32,7 @@ SCORE, ZERO_SUM, WIN = range(len(REWARDS))
 
 PHASES_OF_GAME: tuple[int, ...] = ()
 HANDS_SEEN = False
+DOUBT = 1.0
 begin: Any
 legal: Any
 play: Any
@@ -591,13 +592,17 @@ def look_at_rows(states: Any, rows: Any, seats: Any, over: Any, observations: An
 # --- binding ------------------------------------------------------------------------------------------------------
 
 
-def bind_kernels(module: ModuleType, name: str, game: Game) -> SimpleNamespace:
-    """All kernels, bound to the functions of a game's rules file."""
-    assert module.__file__ is not None
-    source = module.__file__
-    bound: dict[str, Any] = {"PHASES_OF_GAME": tuple(game.phases), "HANDS_SEEN": game.hands_seen}
+def bind_kernels(modules: Sequence[ModuleType], name: str, game: Game) -> SimpleNamespace:
+    """All kernels, bound to the functions of a game's rules file, which comes first, and of its other files."""
+    source = modules[0].__file__
+    assert source is not None
+    bound: dict[str, Any] = {
+        "PHASES_OF_GAME": tuple(game.phases),
+        "HANDS_SEEN": game.hands_seen,
+        "DOUBT": float(game.doubt),
+    }
     for needed in OF_THE_GAME:
-        bound[needed] = getattr(module, needed, None) or getattr(usual, needed)
+        bound[needed] = next(getattr(module, needed) for module in (*modules, usual) if hasattr(module, needed))
     for function in _KERNELS:
         bound[function.__name__] = bind(function, bound, name, source)
     return SimpleNamespace(**bound)

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from trick_envs.engine.cards import CardSet, cards, first, has, is_empty, just, nth, put, rest, size, union, without
-from trick_envs.engine.kernels import HANDS_SEEN, find, kernel, kinds_of
+from trick_envs.engine.kernels import DOUBT, find, kernel, kinds_of
 from trick_envs.engine.lowlevel import splitmix
 from trick_envs.engine.rng import draw_from
-from trick_envs.engine.table import OVER
+from trick_envs.engine.table import OVER, kind
 
 # The game's functions, as in ``kernels.py``.
 legal: Any
@@ -35,6 +35,7 @@ ROWS, WIDTH = 4, 128
 
 TRIES = 200  # to draw a world that respects the voids; see ``resample``
 WORLDS = 20  # until one is plausible
+WIDENING = 4  # a node has about half as many children as the root of its visits
 EXPLORATION = 0.7
 
 LOG_FACTORIAL = np.array([math.lgamma(n + 1.0) for n in range(WIDTH)])
@@ -193,35 +194,55 @@ def margin(state: Any, seat: int) -> float:
 
 
 @kernel
-def pimc(states: Any, i: int, worlds: int, cheat: bool, streams: Any, scratch: Any, work: Any, totals: Any) -> int:
-    """The action with the best mean margin over sampled worlds, each played out by the rule of thumb.
+def value_of(scratch: Any, action: int, seat: int) -> float:
+    """The margin of a seat when an action is played in the world ``scratch[0]``, and the rest by the rule of thumb."""
+    scratch[1] = scratch[0]
+    world = scratch[1]
+    play(world, find(world, action))
+    play_out(world)
+    return margin(world, seat)
 
-    ``cheat`` plays out the true world instead.
+
+@kernel
+def doubted(sums: Any, action: int) -> float:
+    """The mean advantage of an action over the rule of thumb's, less ``DOUBT`` standard errors."""
+    mean = sums[0, action] / sums[2, action]
+    variance = max(sums[1, action] / sums[2, action] - mean * mean, 0.0)
+    return mean - DOUBT * math.sqrt(variance / sums[2, action])
+
+
+@kernel
+def pimc(states: Any, i: int, worlds: int, streams: Any, scratch: Any, work: Any, sums: Any) -> int:
+    """The best action over sampled worlds, each played out by the rule of thumb.
+
+    The rule of thumb's own choice stands, unless another action is better in the same worlds by more than chance
+    makes likely: what counts is its mean advantage less ``DOUBT`` standard errors.
     """
     root = states[i]
     seat, actions = root.seat, kinds_of(root, legal(root))
     if size(actions) == 1:
         return first(actions)
-    totals[:] = 0.0
-    for _ in range(1 if cheat else worlds):
+    usual = kind(root, greedy(root))
+    sums[:] = 0.0
+    for _ in range(worlds):
         scratch[0] = states[i]
-        if not cheat:
-            resample(scratch[0], seat, streams, i, work)
-        left_over = actions
+        resample(scratch[0], seat, streams, i, work)
+        standard = value_of(scratch, usual, seat)
+        left_over = without(actions, just(usual))
         while not is_empty(left_over):
             action = first(left_over)
             left_over = rest(left_over)
-            scratch[1] = scratch[0]
-            world = scratch[1]
-            play(world, find(world, action))
-            play_out(world)
-            totals[action] += margin(world, seat)
-    best, left_over = first(actions), rest(actions)
+            advantage = value_of(scratch, action, seat) - standard
+            sums[0, action] += advantage
+            sums[1, action] += advantage * advantage
+            sums[2, action] += 1.0
+    best, most, left_over = usual, 0.0, without(actions, just(usual))
     while not is_empty(left_over):
         action = first(left_over)
         left_over = rest(left_over)
-        if totals[action] > totals[best]:
-            best = action
+        its = doubted(sums, action)
+        if its > most:
+            best, most = action, its
     return best
 
 
@@ -245,14 +266,25 @@ def likeliest(state: Any, actions: CardSet) -> int:
 
 
 @kernel
+def add_child(tree: Any, gains: Any, parent: int, child: int, action: int) -> None:
+    tree[CHILD, child], tree[SIBLING, child], tree[CHILD, parent] = 0, tree[CHILD, parent], child
+    tree[ACTION, child], tree[VISITS, child], tree[CHANCES, child] = action, 0, 1
+    gains[child] = 0.0
+
+
+@kernel
 def descend(state: Any, node: int, tree: Any, gains: Any, low: float, high: float) -> tuple[int, CardSet]:
-    """The child of a node to follow in this world (-1: none yet), and the legal actions without a child."""
-    untried = kinds_of(state, legal(state))
+    """The child of a node to follow in this world, or -1 and the actions of which one is to become a child.
+
+    Children are added as visits grow (progressive widening), the rule of thumb's choice first, and followed by upper
+    confidence bounds that count how often a child could have been followed.
+    """
+    untried, tried = kinds_of(state, legal(state)), 0
     best, most, spread = -1, -1e30, max(high - low, 1e-9)
     child = tree[CHILD, node]
     while child > 0:
         if has(untried, tree[ACTION, child]):
-            untried = without(untried, just(tree[ACTION, child]))
+            untried, tried = without(untried, just(tree[ACTION, child])), tried + 1
             tree[CHANCES, child] += 1
             visits = tree[VISITS, child]
             its = (gains[child] / visits - low) / spread + EXPLORATION * math.sqrt(
@@ -261,68 +293,127 @@ def descend(state: Any, node: int, tree: Any, gains: Any, low: float, high: floa
             if its > most:
                 best, most = child, its
         child = tree[SIBLING, child]
+    if tried == 0 or tried * tried * WIDENING < tree[VISITS, node]:
+        return (best, untried) if is_empty(untried) else (-1, untried)
     return best, untried
 
 
 @kernel
-def ismcts(
-    states: Any, i: int, iterations: int, cheat: bool, streams: Any, scratch: Any, work: Any, tree: Any, gains: Any,
-    path: Any,
-) -> int:  # fmt: skip
-    """The action most visited by single-observer information-set Monte Carlo tree search.
+def grow(world: Any, node: int, nodes: int, tree: Any, gains: Any, bounds: Any, path: Any) -> int:
+    """One iteration below a node, in a world that has just come there; returns the new number of nodes."""
+    depth = 0
+    while world.phase != OVER:
+        path[1, depth] = world.seat
+        child, untried = descend(world, node, tree, gains, bounds[0], bounds[1])
+        grows = child < 0
+        if grows:
+            child, nodes = nodes, nodes + 1
+            add_child(tree, gains, node, child, likeliest(world, untried))
+        path[0, depth] = child
+        depth, node = depth + 1, child
+        play(world, find(world, tree[ACTION, child]))
+        if grows:
+            break
+    if world.phase != OVER:
+        play_out(world)
+    else:
+        score_deal(world)
+    for step in range(depth):
+        its = margin(world, path[1, step])
+        bounds[0], bounds[1] = min(bounds[0], its), max(bounds[1], its)
+        tree[VISITS, path[0, step]] += 1
+        gains[path[0, step]] += its
+    return nodes
 
-    Every iteration draws a world, follows the tree through the actions that are legal in it, adds a node, plays the
-    deal out by the rule of thumb, and gives every seat on the path its own margin. ``cheat`` keeps the true world.
+
+@kernel
+def better_half(running: CardSet, usual: int, sums: Any) -> CardSet:
+    """The actions with the better mean advantage, and the rule of thumb's."""
+    kept, wanted = just(usual), (size(running) + 1) // 2
+    while size(kept) < wanted:
+        left_over = without(running, kept)
+        best = first(left_over)
+        while not is_empty(left_over):
+            action = first(left_over)
+            left_over = rest(left_over)
+            if sums[0, action] > sums[0, best]:
+                best = action
+        kept = union(kept, just(best))
+    return kept
+
+
+@kernel
+def ismcts(
+    states: Any, i: int, iterations: int, cheat: bool, streams: Any, scratch: Any, work: Any, sums: Any, tree: Any,
+    gains: Any, path: Any,
+) -> int:  # fmt: skip
+    """The best action by information-set Monte Carlo tree search, the values of all seats backed up.
+
+    An iteration plays one action in a drawn world, follows the tree below it through what is legal in that world,
+    adds a node, plays the deal out by the rule of thumb, and gives every seat on the path its own margin. At the root
+    all actions still in the running are tried in the same worlds, and the worse half drops out again and again
+    (sequential halving). The rule of thumb's choice stays to the end, and stands as in ``pimc``. ``cheat`` keeps the
+    true world.
     """
     root = states[i]
-    actions = kinds_of(root, legal(root))
-    if size(actions) == 1:
-        return first(actions)
+    seat, running = root.seat, kinds_of(root, legal(root))
+    if size(running) == 1:
+        return first(running)
+    usual = kind(root, greedy(root))
+    sums[:] = 0.0
+    bounds = gains[-2:]
+    bounds[0], bounds[1] = 1e30, -1e30
     tree[:, 0] = 0
-    nodes, low, high = 1, 1e30, -1e30
-    for _ in range(iterations):
-        scratch[0] = states[i]
-        world = scratch[0]
-        if not cheat:
-            resample(world, root.seat, streams, i, work)
-        node, depth = 0, 0
-        while world.phase != OVER:
-            seat = world.seat
-            child, untried = descend(world, node, tree, gains, low, high)
-            grows = not is_empty(untried)
-            if grows:
-                child, nodes = nodes, nodes + 1
-                action = likeliest(world, untried)
-                tree[CHILD, child], tree[SIBLING, child], tree[CHILD, node] = 0, tree[CHILD, node], child
-                tree[ACTION, child], tree[VISITS, child], tree[CHANCES, child] = action, 0, 1
-                gains[child] = 0.0
-            path[0, depth], path[1, depth] = child, seat
-            depth, node = depth + 1, child
-            play(world, find(world, tree[ACTION, child]))
-            if grows:
-                break
-        if world.phase != OVER:
-            play_out(world)
-        else:
-            score_deal(world)
-        for step in range(depth):
-            its = margin(world, path[1, step])
-            low, high = min(low, its), max(high, its)
-            tree[VISITS, path[0, step]] += 1
-            gains[path[0, step]] += its
-    best = tree[CHILD, 0]
-    child = tree[SIBLING, best]
-    while child > 0:
-        if tree[VISITS, child] > tree[VISITS, best]:
-            best = child
-        child = tree[SIBLING, child]
-    return tree[ACTION, best]
+    nodes, left_over = 1, running
+    while not is_empty(left_over):  # the root's children: column 1 + how many actions are before
+        add_child(tree, gains, 0, nodes, first(left_over))
+        sums[3, first(left_over)] = nodes
+        nodes, left_over = nodes + 1, rest(left_over)
+    rounds = math.ceil(math.log2(size(running)))
+    for this_round in range(rounds):
+        for _ in range(max(1, iterations // (rounds * size(running)))):
+            scratch[0] = states[i]
+            if not cheat:
+                resample(scratch[0], seat, streams, i, work)
+            standard = 0.0
+            left_over = union(running, just(usual))
+            action = usual
+            while True:
+                scratch[1] = scratch[0]
+                world, node = scratch[1], int(sums[3, action])
+                play(world, find(world, action))
+                if nodes < gains.shape[0] - 2:
+                    tree[VISITS, node] += 1
+                    nodes = grow(world, node, nodes, tree, gains, bounds, path)
+                else:
+                    play_out(world)
+                its = margin(world, seat)
+                if action == usual:
+                    standard = its
+                advantage = its - standard
+                sums[0, action] += advantage
+                sums[1, action] += advantage * advantage
+                sums[2, action] += 1.0
+                left_over = without(left_over, just(action))
+                if is_empty(left_over):
+                    break
+                action = first(left_over)
+        if this_round < rounds - 1:
+            running = better_half(running, usual, sums)
+    best, most, left_over = usual, 0.0, without(running, just(usual))
+    while not is_empty(left_over):
+        action = first(left_over)
+        left_over = rest(left_over)
+        its = doubted(sums, action)
+        if its > most:
+            best, most = action, its
+    return best
 
 
 @kernel
 def search_actions(
     states: Any, method: int, effort: int, cheat: bool, seed: Any, actions: Any, streams: Any, scratch: Any, work: Any,
-    totals: Any, tree: Any, gains: Any, path: Any,
+    sums: Any, tree: Any, gains: Any, path: Any,
 ) -> None:  # fmt: skip
     """What a searching player names, for every record whose match goes on.
 
@@ -337,9 +428,9 @@ def search_actions(
         _, bits = splitmix(seed ^ (state.seed * np.uint64(0x9E3779B97F4A7C15)))
         _, streams[i] = splitmix(bits ^ np.uint64(played))
         if method == PIMC:
-            actions[i] = pimc(states, i, effort, cheat, streams, scratch, work, totals)
+            actions[i] = pimc(states, i, effort, streams, scratch, work, sums)
         else:
-            actions[i] = ismcts(states, i, effort, cheat, streams, scratch, work, tree, gains, path)
+            actions[i] = ismcts(states, i, effort, cheat, streams, scratch, work, sums, tree, gains, path)
 
 
 @kernel
@@ -347,6 +438,3 @@ def resample_all(states: Any, seats: Any, streams: Any, work: Any) -> None:
     """``resample`` in every record, for the seat given for it, with the stream given for it."""
     for i in range(states.shape[0]):
         resample(states[i], seats[i], streams, i, work)
-
-
-__all__ = ["HANDS_SEEN", "ISMCTS", "PIMC", "ROWS", "WIDTH"]

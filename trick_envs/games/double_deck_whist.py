@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from trick_envs.engine.cards import CardSet, Deck, cards, common, first, has, is_empty, put, rest, size, union, without
+from trick_envs.engine.cards import CardSet, Deck, cards, common, first, is_empty, put, rest, size, union, without
 from trick_envs.engine.compile import rule
 from trick_envs.engine.game import Game
 from trick_envs.engine.lowlevel import clear_bytes
@@ -86,6 +86,7 @@ GAME = Game(
     phases=(LEAD, FOLLOW, PICK),
     teams=True,
     hands_seen=True,
+    doubt=2.5,
     places=(Place("stock", per_seat=False, open=False), Place("upturned", per_seat=False)),
     match_fields=[("deals_won", np.int32, (2,))],  # by team
     deal_fields=[("trump", np.int8), ("won", np.int8, (2,))],  # won: tricks of the second half, by team
@@ -250,29 +251,6 @@ def secrets(state: Any, out: Any, at: int) -> int:
     for i in range(state.num_cards - dealt):
         out[at + i] = 1 + kind(state, state.order[dealt + i]) if i >= gone else 0
     return at + state.num_cards - dealt
-
-
-# --- hidden worlds: the stock lies in some order that nobody knows ---------------------------------------------------
-
-STOCK = 16  # slot numbers: this, and the place in dealing order
-
-
-@rule
-def hide_own(state: Any, seat: int, old: Any, where: Any, count: int) -> int:
-    dealt = state.num_players * state.hand_size
-    for i in range(dealt, state.num_cards):
-        card = state.order[i]
-        if has(cards(state.stock), card):
-            old[count], where[count] = card, STOCK + i
-            count += 1
-    state.stock[0] = state.stock[1] = 0
-    return count
-
-
-@rule
-def fill_own(state: Any, slot: int, card: int) -> None:
-    state.order[slot - STOCK] = card
-    put(state.stock, card)
 
 
 # --- a rule of thumb ----------------------------------------------------------------------------------------------

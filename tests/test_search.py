@@ -1,0 +1,169 @@
+"""Hidden worlds drawn anew, and the players that look ahead in them."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+from helpers import every_game, every_table, legal_of, look, random_positions, start, step, twin_setup
+from test_twin_worlds import hidden_from, hidden_swaps, positions
+
+from trick_envs.agents import make_agent
+from trick_envs.agents.search import SearchAgent
+from trick_envs.engine.cards import members
+from trick_envs.engine.game import Setup, setup
+from trick_envs.engine.kernels import MATCH_ENDED
+from trick_envs.engine.search import ROWS, WIDTH
+from trick_envs.interfaces.reading import places
+
+
+def resampled(game: Setup, states: Any, seat: int, count: int, seed: int = 0) -> Any:
+    """``count`` worlds drawn for a seat."""
+    worlds = np.repeat(states, count)
+    streams = np.random.default_rng(seed).integers(2**63, size=count).astype(np.uint64)
+    game.kernels.resample_all(worlds, np.full(count, seat), streams, np.zeros((ROWS, WIDTH), np.int64))
+    return worlds
+
+
+@every_table
+def test_a_drawn_world_looks_the_same_to_the_seat_and_plays_on(name: str, players: int) -> None:
+    game, rng = twin_setup(name, players), np.random.default_rng(1)
+    moved = 0
+    for states in positions(game):
+        seat = int(rng.integers(players))
+        before = places(game, states)
+        for world in resampled(game, states, seat, 3):
+            one = np.array([world], game.rules.dtype)
+            assert look(game, one, seat) == look(game, states, seat)
+            after = places(game, one)
+            assert {place: len(found) for place, found in after.items()} == {p: len(c) for p, c in before.items()}
+            assert sorted(c for found in after.values() for c in found) == sorted(game.deck.cards)
+            moved += after != before
+            assert one["rng"][0] != states["rng"][0]
+            result = 0
+            while result < MATCH_ENDED:  # and it can be played to its end
+                result = step(game, one, int(rng.choice(legal_of(game, one))))
+    assert moved > 10
+
+
+@every_game
+def test_drawn_worlds_respect_what_play_has_shown(name: str) -> None:
+    game = twin_setup(name, setup(name).num_players)
+    suits, ranks = len(game.deck.suits), len(game.deck.ranks)
+    shown = 0
+    for states in positions(game):
+        void = states["void"][0].reshape(-1)[: game.num_players * suits].reshape(game.num_players, suits)
+        for world in resampled(game, states, 0, 4):
+            for other, suit in np.argwhere(void[1:]):
+                held = {game.deck.kind(card) // ranks for card in members(world.hand[other + 1])}
+                assert suit not in held
+                shown += 1
+    assert shown > 20
+
+
+def ends_of_deals(game: Setup, most_hidden: int, least_worlds: int) -> Any:
+    """A position near the end of a deal with voids, and all worlds that the first seat thinks possible."""
+    ranks = len(game.deck.ranks)
+    for seed in range(200):
+        for states in random_positions(game, seed, 1):
+            hidden = {place: found for place, found in hidden_from(game, states, 0).items() if found}
+            cards = sorted(card for found in hidden.values() for card in found)
+            if not 4 <= len(cards) <= most_hidden or len(hidden) < 2:
+                continue
+            suits = len(game.deck.suits)
+            seats = [int(place.split()[1]) for place in hidden]
+            void = {
+                (seat, suit)
+                for seat in seats
+                for suit in range(suits)
+                if states["void"][0][seat * suits + suit] and any(card // ranks == suit for card in cards)
+            }
+            if not void:
+                continue
+            worlds = set()
+            sizes = [len(found) for found in hidden.values()]
+            for order in itertools.permutations(cards):
+                ends = np.cumsum(sizes)
+                hands = [tuple(sorted(order[end - size : end])) for end, size in zip(ends, sizes, strict=True)]
+                if not any(
+                    (seat, card // ranks) in void for seat, hand in zip(seats, hands, strict=True) for card in hand
+                ):
+                    worlds.add(tuple(hands))
+            if len(worlds) >= least_worlds:
+                return states, seats, sorted(worlds)
+    raise AssertionError("no such position")
+
+
+@pytest.mark.parametrize(
+    ("name", "players"), [("pepper", 3), ("pepper", 5), ("donguri", 3), ("donguri", 4), ("zaraba22", 3)]
+)
+def test_every_world_that_fits_is_drawn_equally_often(name: str, players: int) -> None:
+    game = setup(name, players, 1)
+    states, seats, worlds = ends_of_deals(game, most_hidden=7, least_worlds=6)
+    draws = 400 * len(worlds)
+    found = Counter(
+        tuple(tuple(c for c in members(world.hand[seat]) if c not in members(world.seen[0])) for seat in seats)
+        for world in resampled(game, states, 0, draws)
+    )
+    assert set(found) == set(worlds)
+    expected = draws / len(worlds)
+    chi_square = sum((found[world] - expected) ** 2 / expected for world in worlds)
+    freedom = len(worlds) - 1
+    assert chi_square < freedom + 5 * (2 * freedom) ** 0.5  # five standard deviations
+
+
+@pytest.mark.parametrize("spec", ["pimc:3", "ismcts:40"])
+@every_game
+def test_hidden_cards_do_not_change_what_a_search_plays(name: str, spec: str) -> None:
+    game, rng = twin_setup(name, setup(name).num_players), np.random.default_rng(4)
+    agent, tried = SearchAgent(spec, game), 0
+    for states in positions(game)[::2]:
+        if len(legal_of(game, states)) < 2:
+            continue
+        chosen = agent.act(None, None, states)
+        for twin in hidden_swaps(game, states, int(states["seat"][0]), rng, 2):
+            twin["rng"] += np.uint64(1)  # another future, too
+            assert agent.act(None, None, twin)[0] == chosen[0]
+            tried += 1
+    assert tried > 10
+
+
+@every_game
+def test_a_search_plays_legal_cards_and_leaves_the_game_alone(name: str) -> None:
+    game = setup(name, None, 1)
+    agents = [make_agent(spec, game) for spec in ("pimc:2", "ismcts:12", "cheat:8", "search:2")]
+    states, result = start(game, 5), 0
+    while result < MATCH_ENDED:
+        before = states.tobytes()
+        actions = [int(agent.act(None, None, states)[0]) for agent in agents]
+        assert states.tobytes() == before
+        assert set(actions) <= set(legal_of(game, states))
+        result = step(game, states, actions[result % len(agents)])
+
+
+def test_a_search_repeats_itself_by_seed_however_games_are_batched() -> None:
+    game = setup("pepper", 5, 1)
+    states = np.concatenate([next(itertools.islice(random_positions(game, seed, 1), 20, None)) for seed in range(20)])
+    agent = SearchAgent("pimc:2", game, seed=3)
+    together = agent.act(None, None, states)
+    one_by_one = [SearchAgent("pimc:2", game, seed=3).act(None, None, states[i : i + 1])[0] for i in range(20)]
+    np.testing.assert_array_equal(together, one_by_one)
+    assert (SearchAgent("pimc:2", game, seed=4).act(None, None, states) != together).any()
+
+
+@pytest.mark.parametrize("spec", ["pimc", "pimc:0", "pimc:x", "ismcts:-1", "search:", "cheat:1.5", "pimc:99999999"])
+def test_a_search_spec_that_means_nothing_says_what_does(spec: str) -> None:
+    with pytest.raises(ValueError, match="is no search: expected 'pimc:N'"):
+        make_agent(spec, setup("pepper"))
+
+
+@pytest.mark.parametrize(("name", "spec"), [("pepper", "pimc:10"), ("donguri", "ismcts:100"), ("zaraba22", "pimc:10")])
+def test_search_beats_greedy(name: str, spec: str) -> None:
+    from training.evaluation import evaluate
+
+    game = setup(name, None, 1)
+    result = evaluate(game, make_agent(spec, game), make_agent("greedy", game), 60)
+    assert result.margin - result.half_width > 0
