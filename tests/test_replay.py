@@ -27,12 +27,8 @@ def test_a_record_plays_again_to_the_same_record(name: str, players: int) -> Non
     record = json.loads(json.dumps(greedy_match(name, players)))
     assert replay(record).record() == record
     text = narrate(record)
-    assert (
-        text.count("taken by") == sum(1 for line in text.splitlines() if line.startswith("  trick"))
-    )
-    assert (
-        "won by" in text
-    )
+    assert text.count("taken by") == sum(1 for line in text.splitlines() if line.startswith("  trick"))
+    assert "won by" in text
 
 
 def test_a_running_match_can_be_told() -> None:
