@@ -260,12 +260,17 @@ def test_ctrl_c_says_how_to_go_on_and_leaves_no_process(tmp_path: Path) -> None:
     arguments = ["--game", "donguri", "--workers", "2", "--folder", str(tmp_path), "--deals", "100000"]
     command = [sys.executable, "-m", "training.cli", "arena", *arguments, "random", "pimc:5"]
     running = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
-    )
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell's background job ignores it
+    )  # fmt: skip
     while running.poll() is None and not ((tmp_path / LOG).is_file() and len(lines(tmp_path)) > 2):
         time.sleep(0.05)
     os.killpg(running.pid, signal.SIGINT)
-    output, errors = running.communicate(timeout=60)  # the end of its workers, too: they hold the pipe
+    try:
+        output, errors = running.communicate(timeout=60)  # the end of its workers, too: they hold the pipe
+    finally:
+        if running.poll() is None:
+            os.killpg(running.pid, signal.SIGKILL)
     assert running.returncode == 130, errors
     assert "trick arena --game donguri --workers 2" in output.replace("\n", " ")
     assert "Traceback" not in errors
