@@ -162,8 +162,10 @@ def results_table(results: Sequence[Result], title: str) -> Any:
     from rich.table import Table
 
     table = Table(title=title, caption="points a deal; margin: over the opponents' mean, with 95 % interval")
-    for column in ("player", "against", "deals", "points", "margin"):
-        table.add_column(column, justify="left" if column in ("player", "against") else "right", no_wrap=True)
+    for name in ("player", "against"):
+        table.add_column(name, no_wrap=True)
+    for figure, width in (("deals", 5), ("points", 7), ("margin", 14)):
+        table.add_column(figure, justify="right", no_wrap=True, min_width=width)
     for result in results:
         figures = f"{result.points:+.2f}", f"{result.margin:+.2f} ± {result.half_width:.2f}"
         table.add_row(short_name(result.player), short_name(result.opponent), str(result.deals), *figures)
