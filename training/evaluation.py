@@ -174,4 +174,4 @@ def results_table(results: Sequence[Result], title: str) -> Any:
 
 def short_name(name: str) -> str:
     """A player's name, of a long path the end."""
-    return name if len(name) <= 24 else "…" + name[-23:]
+    return name if len(name) <= 18 else "…" + name[-17:]
