@@ -682,6 +682,41 @@ def test_an_illegal_action_in_a_batch_moves_no_game(name):
 
 
 @every_game
+def test_a_batch_that_plays_in_some_games_leaves_the_others_as_they_are(name):
+    whole, parts = BatchEnv(name, 6, num_deals=1), BatchEnv(name, 6, num_deals=1)
+    whole.reset(seed=2)
+    parts.reset(seed=2)
+    ends = 0
+    for _ in range(200):
+        actions = whole.action_masks.argmax(axis=1)
+        rewards, ended = whole.step(actions)
+        for rows in (np.array([0, 3, 4]), np.array([1, 2, 5])):
+            others = np.setdiff1d(np.arange(6), rows)
+            before = [(parts.states[i : i + 1].tobytes(), parts.observations[i].tobytes()) for i in others]
+            paid, over = parts.step(actions[rows], rows)
+            assert [(parts.states[i : i + 1].tobytes(), parts.observations[i].tobytes()) for i in others] == before
+            np.testing.assert_array_equal(paid[rows], rewards[rows])
+            np.testing.assert_array_equal(over[rows], ended[rows])
+            assert not paid[others].any()
+            assert not over[others].any()
+        ends += int(ended.sum())
+    assert ends >= 6
+    for field in ("states", "observations", "action_masks", "seats"):
+        assert getattr(parts, field).tobytes() == getattr(whole, field).tobytes()
+
+
+@pytest.mark.parametrize("rows", [[0, 5], [-1, 0], [1, 0], [2, 2], [0.0, 1.0], [[0, 1]]])
+def test_rows_that_are_not_games_of_the_batch_are_an_error(rows):
+    batch = BatchEnv("pepper", 5)
+    batch.reset(seed=1)
+    with pytest.raises(ValueError, match="rows: expected ascending whole numbers of 0 to 4"):
+        batch.step([0, 0], rows)
+    wrong = int(np.flatnonzero(batch.action_masks[4] == 0)[0])
+    with pytest.raises(ValueError, match="game 4: player_"):
+        batch.step([int(batch.action_masks[1].argmax()), wrong], [1, 4])
+
+
+@every_game
 def test_a_batch_pays_and_ends_as_its_records_say(name):
     batch, rng = BatchEnv(name, 8, num_deals=2), np.random.default_rng(0)
     batch.reset(seed=3)

@@ -351,9 +351,10 @@ def first_illegal(states: Any, actions: Any) -> int:
 
 
 @kernel
-def step_all(
+def step_rows(
     states: Any,
     template: Any,
+    rows: Any,
     actions: Any,
     mode: int,
     observations: Any,
@@ -362,11 +363,12 @@ def step_all(
     rewards: Any,
     ends: Any,
 ) -> None:
-    """Plays a legal action in every record, starts the next match where one ended, and looks."""
-    for i in range(states.shape[0]):
+    """Plays a legal action in each of these records, starts the next match where one ended, and looks."""
+    for k in range(rows.shape[0]):
+        i = rows[k]
         state = states[i]
         ends[i] = 0
-        if advance(state, find(state, actions[i])):
+        if advance(state, find(state, actions[k])):
             pay(state, mode, rewards[i])
             if state.phase == OVER:
                 ends[i] = 1

@@ -43,8 +43,9 @@ def fresh_seed() -> int:
 class BatchEnv:
     """``num_envs`` games of one kind in lock step, all seats in turn.
 
-    Every ``step`` names one card in every game, for whichever seat acts there. A finished match is followed at once
-    by the next one, with a seed from its own stream. The arrays below are written in place: copy what you keep.
+    Every ``step`` names one card in every game (or in some), for whichever seat acts there. A finished match is
+    followed at once by the next one, with a seed from its own stream. The arrays below are written in place: copy what
+    you keep.
 
     Args:
         game: the game, such as ``"pepper"``.
@@ -85,6 +86,7 @@ class BatchEnv:
         self.seats = np.zeros(num_envs, np.int64)
         self.rewards = np.zeros((num_envs, self.num_players), np.float32)
         self.ends = np.zeros(num_envs, np.bool_)
+        self._all = np.arange(self.num_envs)
         self._started = False
 
     def reset(self, seed: int | Sequence[int] | npt.NDArray[Any] | None = None) -> None:
@@ -116,11 +118,14 @@ class BatchEnv:
         """Writes observations, masks and seats anew (after a change to ``states``)."""
         self.setup.kernels.look_all(self.states, self.observations, self.action_masks, self.seats)
 
-    def step(self, actions: npt.ArrayLike) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.bool_]]:
-        """Plays one card in every game.
+    def step(
+        self, actions: npt.ArrayLike, rows: npt.ArrayLike | None = None
+    ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.bool_]]:
+        """Plays one card in every game, or in some.
 
         Args:
-            actions: ``(num_envs,)`` whole numbers: the action of the seat to act in each game.
+            actions: whole numbers, one a game that is played in: the action of the seat to act there.
+            rows: the games to play in, ascending; the others stay as they are and are paid nothing. ``None`` is all.
 
         Returns:
             rewards, ``(num_envs, players) float32``, and ends, ``(num_envs,) bool``: views, written anew by the next
@@ -131,23 +136,34 @@ class BatchEnv:
         """
         if not self._started:
             raise RuntimeError("call reset() before step()")
+        games = self._all if rows is None else self._checked_rows(rows)
         chosen = np.asarray(actions)
-        if chosen.shape != (self.num_envs,) or chosen.dtype.kind not in "iu":
+        if chosen.shape != games.shape or chosen.dtype.kind not in "iu":
             raise ValueError(
-                f"actions: expected {self.num_envs} whole numbers, shape ({self.num_envs},), "
+                f"actions: expected {len(games)} whole numbers, shape ({len(games)},), "
                 f"not shape {chosen.shape} of {chosen.dtype}"
             )
         chosen = chosen.astype(np.int64, copy=False)
         kernels = self.setup.kernels
-        wrong = kernels.first_illegal(self.states, chosen)
+        wrong = kernels.first_illegal_of(self.states, games, chosen)
         if wrong >= 0:
-            state = self.states[wrong : wrong + 1]
-            raise ValueError(f"game {wrong}: {why_illegal(self.setup, state, int(chosen[wrong]))}")
-        kernels.step_all(
-            self.states, self.setup.template, chosen, self._mode, self.observations, self.action_masks, self.seats,
-            self.rewards, self.ends,
+            i = int(games[wrong])
+            raise ValueError(f"game {i}: {why_illegal(self.setup, self.states[i : i + 1], int(chosen[wrong]))}")
+        if rows is not None:
+            self.rewards[:] = 0
+            self.ends[:] = False
+        kernels.step_rows(
+            self.states, self.setup.template, games, chosen, self._mode, self.observations, self.action_masks,
+            self.seats, self.rewards, self.ends,
         )  # fmt: skip
         return self.rewards, self.ends
+
+    def _checked_rows(self, rows: npt.ArrayLike) -> npt.NDArray[np.int64]:
+        games = np.asarray(rows)
+        inside = games.ndim == 1 and games.dtype.kind in "iu" and ((games >= 0) & (games < self.num_envs)).all()
+        if not inside or (games[1:] <= games[:-1]).any():
+            raise ValueError(f"rows: expected ascending whole numbers of 0 to {self.num_envs - 1}, not {rows!r}")
+        return games.astype(np.int64, copy=False)
 
     def __repr__(self) -> str:
         return f"<BatchEnv of {self.num_envs} x {self.setup}>"
