@@ -38,7 +38,7 @@ def roll(env: SelfPlayVecEnv, buffer: SelfPlayBuffer, rng: np.random.Generator, 
             torch.from_numpy(log_probs),
             action_masks=masks,
         )
-        journal.append((observations, actions, seats, values, games.rewards.copy(), games.ends.copy()))
+        journal.append((observations, actions, seats, values, env.rewards.copy(), env.ends.copy()))
     buffer.compute_returns_and_advantage(None, None)
 
 
@@ -86,36 +86,41 @@ def brute_force(journal: list[Any], players: int, ends_of_rollouts: list[int]) -
     return found
 
 
-@pytest.mark.parametrize(("num_deals", "reward"), [(1, "score"), (2, "zero_sum"), (2, "win")])
-def test_advantages_are_those_of_every_seats_own_decisions(num_deals: int, reward: str) -> None:
-    games = BatchEnv("donguri", 6, num_players=3, num_deals=num_deals, reward=reward)
-    env = SelfPlayVecEnv(games, seed=5)
+def check_advantages(env: SelfPlayVecEnv, steps: int, rollouts: int) -> list[Any]:
+    """Rolls out, compares all samples with ``brute_force``, and returns the journal."""
     env.reset()
-    steps, rollouts = 25, 8
+    games, players = env.num_envs, env.games.num_players
     buffer = SelfPlayBuffer(
-        steps, env.observation_space, env.action_space, "cpu", gae_lambda=LAMBDA, gamma=GAMMA, n_envs=6
+        steps, env.observation_space, env.action_space, "cpu", gae_lambda=LAMBDA, gamma=GAMMA, n_envs=games
     )
     buffer.attach(env, SCALE)
     rng, journal, got = np.random.default_rng(0), [], {}
     for _ in range(rollouts):
         roll(env, buffer, rng, journal)
-        wanted = {journal[s][0][g].tobytes() + bytes([g]): (s, g) for s in range(len(journal)) for g in range(6)}
-        assert len(wanted) == len(journal) * 6  # observations tell the decisions apart
+        wanted = {journal[s][0][g].tobytes() + bytes([g]): (s, g) for s in range(len(journal)) for g in range(games)}
+        assert len(wanted) == len(journal) * games  # observations tell the decisions apart
         (batch,) = buffer.get(None)
         for i in range(len(batch.actions)):
             seen = batch.observations[i].numpy().astype(np.int8).tobytes()
-            keys = [key for g in range(6) if (key := wanted.get(seen + bytes([g]))) is not None and key not in got]
+            keys = [key for g in range(games) if (key := wanted.get(seen + bytes([g]))) is not None and key not in got]
             keys = [key for key in keys if journal[key[0]][3][key[1]] == batch.old_values[i].item()]
             (key,) = keys
             assert batch.actions[i].item() == journal[key[0]][1][key[1]]
             assert batch.action_masks[i].bool()[batch.actions[i]]
             got[key] = batch.advantages[i].item()
             assert batch.returns[i].item() == pytest.approx(got[key] + batch.old_values[i].item(), abs=1e-5)
-    expected = brute_force(journal, 3, [steps * (k + 1) for k in range(rollouts)])
+    expected = brute_force(journal, players, [steps * (k + 1) for k in range(rollouts)])
     assert set(got) == set(expected)
-    assert len(got) > 0.95 * len(journal) * 6 - 3 * 6  # all but those that wait at the very end
+    assert len(got) > 0.95 * len(journal) * games - players * games  # all but those that wait at the very end
     for key, advantage in expected.items():
         assert got[key] == pytest.approx(advantage, abs=1e-4)
+    return journal
+
+
+@pytest.mark.parametrize(("num_deals", "reward"), [(1, "score"), (2, "zero_sum"), (2, "win")])
+def test_advantages_are_those_of_every_seats_own_decisions(num_deals: int, reward: str) -> None:
+    games = BatchEnv("donguri", 6, num_players=3, num_deals=num_deals, reward=reward)
+    check_advantages(SelfPlayVecEnv(games, seed=5), steps=25, rollouts=8)
 
 
 def test_batches_are_about_equal_and_hold_every_sample_once() -> None:

@@ -61,6 +61,7 @@ def test_every_config_of_the_house_is_valid(path: Path) -> None:
         ({"ppo": {"num_envs": 2, "num_steps": 2, "batch_size": 128}}, "fewer than ppo.batch_size"),
         ({"evaluation": {"opponents": []}}, "evaluation.opponents"),
         ({"evaluation": {"opponents": ["gredy"]}}, "'gredy' is no player"),
+        ({"against": "gredy"}, "'gredy' is no player"),
         ({"seed": -1}, "seed: input should be greater than or equal to 0, not -1"),
     ],
 )

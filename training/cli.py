@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -37,6 +40,20 @@ def main() -> None:
         sys.exit(2)
 
 
+@contextmanager
+def _a_run() -> Iterator[None]:
+    """Around a training run: its errors as those of a user, and how it goes on after Ctrl-C."""
+    from training.run import Interrupted, RunError
+
+    try:
+        yield
+    except RunError as error:
+        raise ValueError(str(error)) from None
+    except Interrupted as stopped:
+        out.print(str(stopped), highlight=False)
+        sys.exit(130)
+
+
 GameOption = Annotated[str, typer.Option("--game", help="The game, such as pepper.")]
 PlayersOption = Annotated[int | None, typer.Option("--num-players", help="Seats; the default is the game's own.")]
 JsonOption = Annotated[Path | None, typer.Option("--json", help="Write the figures to this file, too.")]
@@ -61,7 +78,7 @@ def train(
     if folder is None and config is None:
         raise ValueError("name a config, such as configs/quickstart.yaml (or --resume with a --folder)")
     target = folder if folder is not None else Path("runs") / config.stem  # type: ignore[union-attr]
-    try:
+    with _a_run():
         if resume:
             if change:
                 raise ValueError("--set and --resume exclude each other: a run goes on as it began")
@@ -70,11 +87,52 @@ def train(
             raise ValueError("name a config, such as configs/quickstart.yaml")
         else:
             run.train(load_config(config, change), target, out)
-    except run.RunError as error:
-        raise ValueError(str(error)) from None
-    except run.Interrupted as stopped:
-        out.print(str(stopped), highlight=False)
-        sys.exit(130)
+
+
+@app.command()
+def exploit(
+    player: Annotated[str, typer.Argument(metavar="POLICY", help="Who is exploited: policy.onnx, greedy, pimc:10 …")],
+    game: GameOption,
+    num_players: PlayersOption = None,
+    samples: Annotated[int | None, typer.Option("--samples", min=1, help="Decisions to learn from.")] = None,
+    deals: Annotated[int | None, typer.Option("--deals", min=2, help="Of the evaluation at the end.")] = None,
+    seed: Annotated[int | None, typer.Option("--seed", min=0, help="Of everything random.")] = None,
+    start: Annotated[
+        Path | None, typer.Option("--start", help="A policy.zip in its run's folder, to start with instead of nothing.")
+    ] = None,
+    folder: Annotated[
+        Path | None, typer.Option("--folder", help="Where the run's files go; runs/exploit-GAME-POLICY by default.")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in the folder.")] = False,
+    json_file: JsonOption = None,
+) -> None:
+    """Train a best response to a player: a lower bound on how much can be won from it.
+
+    The same as trick train with a config that says "against: POLICY", and its defaults.
+    """
+    from training import run
+    from training.config import load_config, make_config
+    from training.files import write_json
+
+    name = re.sub(r"[^\w.]+", "-", player).strip("-.")
+    target = folder if folder is not None else Path("runs") / f"exploit-{game}-{name}"
+    given: dict[str, Any] = {"seed": seed, "total_samples": samples, "start": start and str(start)}
+    values: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
+    if resume and (values or deals is not None):
+        raise ValueError("--resume excludes --samples, --deals, --seed and --start: a run goes on as it began")
+    values |= {"game": game, "num_players": num_players, "against": player, "evaluation": {"opponents": [player]}}
+    if deals is not None:
+        values["evaluation"]["final_deals"] = deals
+    if start is not None:
+        values["network"] = load_config(start.with_name("config.yaml")).network.model_dump()
+    config = make_config(values, "trick exploit")
+    with _a_run():
+        if resume:
+            run.resume(target, out)
+        else:
+            run.train(config, target, out)
+    if json_file is not None:
+        write_json(json_file, json.loads((target / "evaluation.json").read_text(encoding="utf-8")))
 
 
 @app.command()

@@ -66,8 +66,10 @@ class RunConfig(Strict):
     num_deals: Positive | None = Field(1, description="deals in a training match; null plays what the original plays")
     options: dict[str, bool] = Field({}, description="the game's own options")
     reward: Literal["score", "zero_sum", "win"] = Field("zero_sum", description="what is learned")
+    against: str | None = Field(None, description="an agent in all seats but one (or one team's); null is self-play")
+    start: str | None = Field(None, description="a policy.zip of the same network, whose weights it starts with")
     seed: Annotated[int, Field(ge=0, lt=2**32)] = Field(0, description="of everything random")
-    total_samples: Positive = Field(2_000_000, description="decisions to learn from, of all seats together")
+    total_samples: Positive = Field(2_000_000, description="decisions to learn from, of all learning seats")
     checkpoint_every_samples: Positive = Field(500_000, description="samples between two checkpoints")
     device: str = Field("cpu", description="where the network lives: cpu, cuda or auto")
     threads: Positive = Field(1, description="threads of torch; more than 1 is often slower on a small machine")
@@ -88,7 +90,7 @@ class RunConfig(Strict):
             game = self.setup()
         except TypeError as error:
             raise ValueError(str(error)) from None
-        for spec in self.evaluation.opponents:
+        for spec in self.opponents:
             make_agent(spec, game)
         samples = self.ppo.num_envs * self.ppo.num_steps
         if samples < self.ppo.batch_size:
@@ -100,6 +102,12 @@ class RunConfig(Strict):
     def setup(self) -> Setup:
         """The game as this run plays it."""
         return setup(self.game, self.num_players, self.num_deals, **self.options)
+
+    @property
+    def opponents(self) -> list[str]:
+        """Whom the policy is measured against: first the agent that it learns against, if there is one."""
+        listed = self.evaluation.opponents
+        return listed if self.against is None else [self.against, *(spec for spec in listed if spec != self.against)]
 
 
 class ConfigError(ValueError):
@@ -126,10 +134,23 @@ def load_config(path: Path, overrides: list[str] | None = None) -> RunConfig:
         raise ConfigError(f"{path}: expected keys and values, such as 'game: pepper'")
     for override in overrides or []:
         _override(loaded, override)
+    return make_config(loaded, str(path))
+
+
+def make_config(values: dict[str, Any], source: str) -> RunConfig:
+    """Checks the values of a run.
+
+    Args:
+        values: as in a YAML file.
+        source: where they come from.
+
+    Raises:
+        ConfigError: names the source, the key and what is allowed.
+    """
     try:
-        return RunConfig.model_validate(loaded)
+        return RunConfig.model_validate(values)
     except ValidationError as error:
-        raise ConfigError(f"{path}:\n" + "\n".join(_explain(problem) for problem in error.errors())) from None
+        raise ConfigError(f"{source}:\n" + "\n".join(_explain(problem) for problem in error.errors())) from None
 
 
 def _override(loaded: dict[str, Any], override: str) -> None:

@@ -21,6 +21,7 @@ from stable_baselines3.common.utils import LinearSchedule
 import trick_envs
 from training.config import RunConfig, dump_config, load_config
 from training.evaluation import Result, evaluate, results_table
+from training.exploit import BestResponseVecEnv, verdict
 from training.files import write_json, write_text
 from training.network import NetworkAgent, SelfPlayPolicy, export_policy, network_kwargs, save_model
 from training.plots import learning_curve
@@ -52,14 +53,15 @@ def train(config: RunConfig, folder: Path, console: Console) -> list[Result]:
         the final evaluation, an entry an opponent.
 
     Raises:
-        RunError: if the folder holds a run.
+        RunError: if the folder holds a run, or there are no weights to start with.
         Interrupted: on Ctrl-C, after saving.
     """
     if (folder / "config.yaml").exists():
         raise RunError(f"{folder} holds a run already: go on with --resume, or choose another --folder")
+    model = new_model(config)
     folder.mkdir(parents=True, exist_ok=True)
     write_text(folder / "config.yaml", dump_config(config))
-    return _run(config, folder, console, new_model(config))
+    return _run(config, folder, console, model)
 
 
 def resume(folder: Path, console: Console) -> list[Result]:
@@ -87,14 +89,20 @@ def resume(folder: Path, console: Console) -> list[Result]:
 def _games(config: RunConfig, seed: int) -> SelfPlayVecEnv:
     ppo = config.ppo
     games = BatchEnv(config.game, ppo.num_envs, config.num_players, config.num_deals, config.reward, **config.options)
-    return SelfPlayVecEnv(games, seed)
+    if config.against is None:
+        return SelfPlayVecEnv(games, seed)
+    return BestResponseVecEnv(games, seed, make_agent(config.against, games.setup, seed))
 
 
 def new_model(config: RunConfig) -> MaskablePPO:
-    """An untrained model with its games."""
+    """A model as training begins, with its games.
+
+    Raises:
+        RunError: if the weights that it is to start with are not there or do not fit.
+    """
     ppo, network = config.ppo, config.network
     env = _games(config, seed=config.seed << 32)
-    return MaskablePPO(
+    model = MaskablePPO(
         SelfPlayPolicy,
         env,
         learning_rate=LinearSchedule(ppo.learning_rate, ppo.final_learning_rate, 1.0),
@@ -114,6 +122,14 @@ def new_model(config: RunConfig) -> MaskablePPO:
         seed=config.seed,
         device=config.device,
     )
+    if config.start is not None:
+        try:
+            model.set_parameters(config.start, device=config.device)
+        except OSError as error:
+            raise RunError(f"start: {config.start}: {error}") from None
+        except (ValueError, RuntimeError):
+            raise RunError(f"start: {config.start} is no policy.zip of this game and this network") from None
+    return model
 
 
 def prepare(config: RunConfig, model: MaskablePPO) -> None:
@@ -127,8 +143,9 @@ def _run(config: RunConfig, folder: Path, console: Console, model: MaskablePPO) 
     prepare(config, model)
     game = config.setup()
     model.set_logger(configure(str(folder / "tensorboard"), ["tensorboard"]))
+    against = "" if config.against is None else f" against {config.against}"
     console.print(
-        f"{game.rules.game.title}, {game.num_players} players: {config.total_samples:,} samples into {folder}"
+        f"{game.rules.game.title}, {game.num_players} players{against}: {config.total_samples:,} samples into {folder}"
     )
     with _progress_bar(console) as bar:
         watcher = Watcher(config, game, folder, bar)
@@ -145,6 +162,8 @@ def _run(config: RunConfig, folder: Path, console: Console, model: MaskablePPO) 
         watcher.save()
         results = _finish(config, game, folder, model, watcher, bar)
     console.print(results_table(results, f"{game.rules.game.title}, {game.num_players} players: {folder}"))
+    if config.against is not None:
+        console.print(verdict(results[0]), highlight=False, markup=False, soft_wrap=True)
     return results
 
 
@@ -160,7 +179,7 @@ def _finish(
     save_model(model, folder / "policy.zip")
     run = {"seed": config.seed, "samples": model.num_timesteps, "trick_envs": trick_envs.__version__}
     export_policy(model.policy, game, folder / "policy.onnx", run)
-    deals, opponents = config.evaluation.final_deals, config.evaluation.opponents
+    deals, opponents = config.evaluation.final_deals, config.opponents
     task = bar.add_task("evaluation", total=deals * len(opponents), note="")
     results = []
     for spec in opponents:
@@ -174,6 +193,7 @@ def _finish(
         {
             "game": game.rules.name,
             "num_players": game.num_players,
+            "against": config.against,
             "samples": model.num_timesteps,
             "seconds": round(watcher.seconds, 1),
             "results": [result.as_dict() for result in results],
@@ -219,7 +239,7 @@ class Watcher(BaseCallback):
         assert self.model is not None
         agent = NetworkAgent(self.model.policy)
         entry: dict[str, Any] = {"samples": self.num_timesteps, "seconds": round(self.seconds, 1), "results": []}
-        for spec in self._config.evaluation.opponents:
+        for spec in self._config.opponents:
             opponent = make_agent(spec, self._game)
             result = evaluate(self._game, agent, opponent, self._config.evaluation.deals, self._config.seed + 2)
             entry["results"].append(result.as_dict())

@@ -58,6 +58,7 @@ class SelfPlayVecEnv(VecEnv):
         self._zeros = np.zeros(games.num_envs, np.float32)
         self._never = np.zeros(games.num_envs, np.bool_)
         self.acted = games.seats.copy()  # the seats that the last step was taken by
+        self.rewards, self.ends = games.rewards, games.ends  # what it paid every seat, and where it ended the match
 
     def reset(self) -> npt.NDArray[np.int8]:
         self.games.reset(self._first_seed)
@@ -152,11 +153,10 @@ class SelfPlayBuffer(MaskableRolloutBuffer):
         self._seen[now], self._masks[now] = obs, np.asarray(action_masks).reshape(self.n_envs, -1)
         self._chosen[now] = action.reshape(-1)
         self._value[now], self._log_prob[now] = value.reshape(-1).numpy(force=True), log_prob.numpy(force=True)
-        games = self._env.games
+        env = self._env
         _book(
-            first, self._env.acted, games.rewards, games.ends, self._scale, self._next, self._reward, self._waiting,
-            self._earned,
-        )  # fmt: skip
+            first, env.acted, env.rewards, env.ends, self._scale, self._next, self._reward, self._waiting, self._earned
+        )
         self.pos += 1
         self.full = self.pos == self.buffer_size
 
