@@ -132,6 +132,30 @@ def test_hidden_cards_do_not_change_what_a_search_plays(name: str, spec: str) ->
 
 
 @every_game
+def test_who_looks_ahead_among_greedy_players_in_the_true_world_gets_no_less_than_foreseen(name: str) -> None:
+    """One step ahead, the rest by the rule of thumb: the best value can only rise from decision to decision."""
+    game = setup(name, None, 1)
+    kernels, scratch, named = game.kernels, np.zeros(2, game.rules.dtype), np.zeros(1, np.int64)
+    for seed in range(5):
+        states, result, foreseen = start(game, seed), 0, -np.inf
+        while result < MATCH_ENDED:
+            kernels.greedy_actions(states, named)
+            seat, action = int(states["seat"][0]), int(named[0])
+            if seat == 0 or (seat == 2 and game.rules.game.teams):
+                values = {}
+                for action in legal_of(game, states):
+                    scratch[0] = states[0]
+                    values[action] = kernels.value_of(scratch, action, seat)
+                action = max(values, key=values.__getitem__)
+                assert values[action] >= foreseen
+                foreseen = values[action]
+            result = step(game, states, action)
+        scores = states["deal_score"][0].reshape(-1)[: game.num_players]
+        others = [seat for seat in range(1, game.num_players) if not (game.rules.game.teams and seat == 2)]
+        assert scores[0] - scores[others].mean() == pytest.approx(foreseen)
+
+
+@every_game
 def test_a_search_plays_legal_cards_and_leaves_the_game_alone(name: str) -> None:
     game = setup(name, None, 1)
     agents = [make_agent(spec, game) for spec in ("pimc:2", "ismcts:12", "cheat:8", "search:2")]
@@ -160,7 +184,10 @@ def test_a_search_spec_that_means_nothing_says_what_does(spec: str) -> None:
         make_agent(spec, setup("pepper"))
 
 
-@pytest.mark.parametrize(("name", "spec"), [("pepper", "pimc:10"), ("donguri", "ismcts:100"), ("zaraba22", "pimc:10")])
+@pytest.mark.parametrize(
+    ("name", "spec"),
+    [("pepper", "pimc:10"), ("donguri", "ismcts:100"), ("double_deck_whist", "pimc:10"), ("zaraba22", "pimc:10")],
+)
 def test_search_beats_greedy(name: str, spec: str) -> None:
     from training.evaluation import evaluate
 

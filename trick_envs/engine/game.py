@@ -49,8 +49,6 @@ class Game:
         phases: the phases that occur (observations mark the current one).
         teams: seats 0 and 2 play against seats 1 and 3.
         hands_seen: a seat may come to know cards in the hands of others (observations then show which).
-        doubt: how many standard errors better than the rule of thumb an action must look to a search (more where
-            single plays matter little beside the luck of hidden cards).
         places: places where cards lie, beside hands, table and piles.
         match_fields: fields of the record that last for a match, as for ``numpy.dtype``.
         deal_fields: fields of the record that are zero when a deal begins.
@@ -70,7 +68,6 @@ class Game:
     phases: Sequence[int]
     teams: bool = False
     hands_seen: bool = False
-    doubt: float = 1.0
     places: Sequence[Place] = ()
     match_fields: Sequence[tuple[Any, ...]] = ()
     deal_fields: Sequence[tuple[Any, ...]] = ()

@@ -32,7 +32,6 @@ SCORE, ZERO_SUM, WIN = range(len(REWARDS))
 
 PHASES_OF_GAME: tuple[int, ...] = ()
 HANDS_SEEN = False
-DOUBT = 1.0
 begin: Any
 legal: Any
 play: Any
@@ -423,19 +422,24 @@ def random_actions(masks: Any, streams: Any, actions: Any) -> None:
 
 
 @kernel
-def greedy(state: Any) -> int:
-    """The game's rule of thumb: of the legal actions the one it likes best."""
-    named = kinds_of(state, legal(state))
-    best = first(named)
+def likeliest(state: Any, actions: CardSet) -> int:
+    """Of some actions the one that the rule of thumb likes best; an action is itself a card, the first of its kind."""
+    best = first(actions)
     most = worth(state, best)
-    named = rest(named)
-    while not is_empty(named):
-        action = first(named)
-        named = rest(named)
+    actions = rest(actions)
+    while not is_empty(actions):
+        action = first(actions)
+        actions = rest(actions)
         its = worth(state, action)
         if its > most:
             best, most = action, its
     return best
+
+
+@kernel
+def greedy(state: Any) -> int:
+    """The action that the game's rule of thumb names."""
+    return likeliest(state, kinds_of(state, legal(state)))
 
 
 @kernel
@@ -598,11 +602,7 @@ def bind_kernels(modules: Sequence[ModuleType], name: str, game: Game) -> Simple
     """All kernels, bound to the functions of a game's rules file, which comes first, and of its other files."""
     source = modules[0].__file__
     assert source is not None
-    bound: dict[str, Any] = {
-        "PHASES_OF_GAME": tuple(game.phases),
-        "HANDS_SEEN": game.hands_seen,
-        "DOUBT": float(game.doubt),
-    }
+    bound: dict[str, Any] = {"PHASES_OF_GAME": tuple(game.phases), "HANDS_SEEN": game.hands_seen}
     for needed in OF_THE_GAME:
         bound[needed] = next(getattr(module, needed) for module in (*modules, usual) if hasattr(module, needed))
     for function in _KERNELS:

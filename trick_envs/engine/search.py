@@ -13,16 +13,15 @@ from typing import Any
 import numpy as np
 
 from trick_envs.engine.cards import CardSet, cards, first, has, is_empty, just, nth, put, rest, size, union, without
-from trick_envs.engine.kernels import DOUBT, find, kernel, kinds_of
+from trick_envs.engine.kernels import find, kernel, kinds_of, likeliest
 from trick_envs.engine.lowlevel import splitmix
 from trick_envs.engine.rng import draw_from
-from trick_envs.engine.table import OVER, kind
+from trick_envs.engine.table import OVER
 
 # The game's functions, as in ``kernels.py``.
 legal: Any
 play: Any
 score_deal: Any
-worth: Any
 greedy: Any
 hide_own: Any
 fill_own: Any
@@ -37,6 +36,7 @@ TRIES = 200  # to draw a world that respects the voids; see ``resample``
 WORLDS = 20  # until one is plausible
 WIDENING = 4  # a node has about half as many children as the root of its visits
 EXPLORATION = 0.7
+DOUBT = 1.0  # how many standard errors better than the rule of thumb's an action must look
 
 LOG_FACTORIAL = np.array([math.lgamma(n + 1.0) for n in range(WIDTH)])
 
@@ -177,7 +177,7 @@ def resample(state: Any, seat: int, streams: Any, i: int, work: Any) -> None:
 def play_out(state: Any) -> None:
     """Plays the deal to its end by the rule of thumb, and scores it."""
     while state.phase != OVER:
-        play(state, greedy(state))
+        play(state, find(state, greedy(state)))
     score_deal(state)
 
 
@@ -204,25 +204,32 @@ def value_of(scratch: Any, action: int, seat: int) -> float:
 
 
 @kernel
-def doubted(sums: Any, action: int) -> float:
-    """The mean advantage of an action over the rule of thumb's, less ``DOUBT`` standard errors."""
-    mean = sums[0, action] / sums[2, action]
-    variance = max(sums[1, action] / sums[2, action] - mean * mean, 0.0)
-    return mean - DOUBT * math.sqrt(variance / sums[2, action])
-
-
-@kernel
-def pimc(states: Any, i: int, worlds: int, streams: Any, scratch: Any, work: Any, sums: Any) -> int:
-    """The best action over sampled worlds, each played out by the rule of thumb.
+def surely_best(usual: int, actions: CardSet, sums: Any) -> int:
+    """The best of some actions, as far as can be told.
 
     The rule of thumb's own choice stands, unless another action is better in the same worlds by more than chance
     makes likely: what counts is its mean advantage less ``DOUBT`` standard errors.
     """
+    best, most, actions = usual, 0.0, without(actions, just(usual))
+    while not is_empty(actions):
+        action = first(actions)
+        actions = rest(actions)
+        mean = sums[0, action] / sums[2, action]
+        variance = max(sums[1, action] / sums[2, action] - mean * mean, 0.0)
+        its = mean - DOUBT * math.sqrt(variance / sums[2, action])
+        if its > most:
+            best, most = action, its
+    return best
+
+
+@kernel
+def pimc(states: Any, i: int, worlds: int, streams: Any, scratch: Any, work: Any, sums: Any) -> int:
+    """The best action over sampled worlds, each played out by the rule of thumb."""
     root = states[i]
     seat, actions = root.seat, kinds_of(root, legal(root))
     if size(actions) == 1:
         return first(actions)
-    usual = kind(root, greedy(root))
+    usual = greedy(root)
     sums[:] = 0.0
     for _ in range(worlds):
         scratch[0] = states[i]
@@ -236,33 +243,12 @@ def pimc(states: Any, i: int, worlds: int, streams: Any, scratch: Any, work: Any
             sums[0, action] += advantage
             sums[1, action] += advantage * advantage
             sums[2, action] += 1.0
-    best, most, left_over = usual, 0.0, without(actions, just(usual))
-    while not is_empty(left_over):
-        action = first(left_over)
-        left_over = rest(left_over)
-        its = doubted(sums, action)
-        if its > most:
-            best, most = action, its
-    return best
+    return surely_best(usual, actions, sums)
 
 
 # --- the tree -----------------------------------------------------------------------------------------------------
 
 CHILD, SIBLING, ACTION, VISITS, CHANCES = range(5)  # rows of the tree; a node a column, the root is column 0
-
-
-@kernel
-def likeliest(state: Any, actions: CardSet) -> int:
-    """Of some actions the one that the rule of thumb likes best."""
-    best, most = first(actions), worth(state, find(state, first(actions)))
-    actions = rest(actions)
-    while not is_empty(actions):
-        action = first(actions)
-        actions = rest(actions)
-        its = worth(state, find(state, action))
-        if its > most:
-            best, most = action, its
-    return best
 
 
 @kernel
@@ -352,14 +338,13 @@ def ismcts(
     An iteration plays one action in a drawn world, follows the tree below it through what is legal in that world,
     adds a node, plays the deal out by the rule of thumb, and gives every seat on the path its own margin. At the root
     all actions still in the running are tried in the same worlds, and the worse half drops out again and again
-    (sequential halving). The rule of thumb's choice stays to the end, and stands as in ``pimc``. ``cheat`` keeps the
-    true world.
+    (sequential halving). The rule of thumb's choice stays to the end. ``cheat`` keeps the true world.
     """
     root = states[i]
     seat, running = root.seat, kinds_of(root, legal(root))
     if size(running) == 1:
         return first(running)
-    usual = kind(root, greedy(root))
+    usual = greedy(root)
     sums[:] = 0.0
     bounds = gains[-2:]
     bounds[0], bounds[1] = 1e30, -1e30
@@ -400,14 +385,7 @@ def ismcts(
                 action = first(left_over)
         if this_round < rounds - 1:
             running = better_half(running, usual, sums)
-    best, most, left_over = usual, 0.0, without(running, just(usual))
-    while not is_empty(left_over):
-        action = first(left_over)
-        left_over = rest(left_over)
-        its = doubted(sums, action)
-        if its > most:
-            best, most = action, its
-    return best
+    return surely_best(usual, running, sums)
 
 
 @kernel

@@ -86,7 +86,6 @@ GAME = Game(
     phases=(LEAD, FOLLOW, PICK),
     teams=True,
     hands_seen=True,
-    doubt=2.5,
     places=(Place("stock", per_seat=False, open=False), Place("upturned", per_seat=False)),
     match_fields=[("deals_won", np.int32, (2,))],  # by team
     deal_fields=[("trump", np.int8), ("won", np.int8, (2,))],  # won: tricks of the second half, by team
