@@ -101,7 +101,8 @@ def exploit(
         Path | None, typer.Option("--start", help="A policy.zip in its run's folder, to start with instead of nothing.")
     ] = None,
     folder: Annotated[
-        Path | None, typer.Option("--folder", help="Where the run's files go; runs/exploit-GAME-POLICY by default.")
+        Path | None,
+        typer.Option("--folder", help="Where the run's files go; runs/exploit-GAME-PLAYERS-POLICY by default."),
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in the folder.")] = False,
     json_file: JsonOption = None,
@@ -114,18 +115,20 @@ def exploit(
     from training.config import load_config, make_config
     from training.files import write_json
 
-    name = re.sub(r"[^\w.]+", "-", player).strip("-.")
-    target = folder if folder is not None else Path("runs") / f"exploit-{game}-{name}"
-    given: dict[str, Any] = {"seed": seed, "total_samples": samples, "start": start and str(start)}
-    values: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
-    if resume and (values or deals is not None):
+    if resume and any(given is not None for given in (samples, deals, seed, start)):
         raise ValueError("--resume excludes --samples, --deals, --seed and --start: a run goes on as it began")
-    values |= {"game": game, "num_players": num_players, "against": player, "evaluation": {"opponents": [player]}}
-    if deals is not None:
-        values["evaluation"]["final_deals"] = deals
+    values: dict[str, Any] = {"game": game, "num_players": num_players, "against": player}
+    values["evaluation"] = {"opponents": [player]} | ({} if deals is None else {"final_deals": deals})
+    if samples is not None:
+        values["total_samples"] = samples
+    if seed is not None:
+        values["seed"] = seed
     if start is not None:
+        values["start"] = str(start)
         values["network"] = load_config(start.with_name("config.yaml")).network.model_dump()
     config = make_config(values, "trick exploit")
+    name = re.sub(r"[^\w.]+", "-", player).strip("-.")
+    target = folder if folder is not None else Path("runs") / f"exploit-{game}-{config.setup().num_players}-{name}"
     with _a_run():
         if resume:
             run.resume(target, out)
