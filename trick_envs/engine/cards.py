@@ -125,7 +125,8 @@ def take_all(row: Any, some: CardSet) -> None:
 
 def members(some: Sequence[int] | Any) -> list[int]:
     """The cards of a set or of a place of the record, ascending (Python, for reading records)."""
-    return [WORD * word + bit for word in (0, 1) for bit in range(WORD) if (int(some[word]) >> bit) & 1]
+    words = int(some[0]), int(some[1])
+    return [WORD * word + bit for word in (0, 1) for bit in range(words[word].bit_length()) if (words[word] >> bit) & 1]
 
 
 # --- how cards are written ----------------------------------------------------------------------------------------
