@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 from trick_envs.engine.cards import WORD, CardSet
 from trick_envs.engine.compile import rule
-from trick_envs.engine.lowlevel import copy_bytes, write_bit_sums, write_bits
-from trick_envs.engine.table import PHASES
+from trick_envs.engine.lowlevel import clear_bytes, copy_bytes, write_bit_sums, write_bits
+from trick_envs.engine.table import PHASES, relative
 
 if TYPE_CHECKING:
     from trick_envs.engine.cards import Deck
@@ -143,6 +143,14 @@ def write_by_seat(state: Any, table: Any, width: int, observer: int, out: Any, a
     copy_bytes(table, before, out, at, after)
     copy_bytes(table, 0, out, at + after, before)
     return at + before + after
+
+
+@rule
+def write_taking(state: Any, observer: int, out: Any, at: int) -> int:
+    """Writes a number a seat, the observer's first: 1 if its card takes the trick so far; returns where it ends."""
+    clear_bytes(out, at, state.num_players)
+    out[at + relative(state, state.taking, observer)] = state.trick_size > 0
+    return at + state.num_players
 
 
 @rule

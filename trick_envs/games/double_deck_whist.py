@@ -20,7 +20,7 @@ from trick_envs.engine.cards import CardSet, Deck, cards, common, first, is_empt
 from trick_envs.engine.compile import rule
 from trick_envs.engine.game import Game
 from trick_envs.engine.lowlevel import clear_bytes
-from trick_envs.engine.observation import Block, write_cards, write_number
+from trick_envs.engine.observation import Block, write_cards, write_number, write_taking
 from trick_envs.engine.table import (
     FOLLOW,
     LEAD,
@@ -42,7 +42,6 @@ from trick_envs.engine.table import (
     put_away,
     rank,
     rank_if_led,
-    relative,
     right,
     show,
     show_all,
@@ -231,7 +230,7 @@ def standing(state: Any, seat: int) -> int:
 
 @rule
 def features(state: Any, observer: int, out: Any, at: int) -> int:
-    own, other, n = team(observer), 1 - team(observer), state.num_players
+    own, other = team(observer), 1 - team(observer)
     clear_bytes(out, at, state.num_suits)
     out[at + state.trump] = 1
     at = write_cards(state, cards(state.upturned), out, at + state.num_suits)
@@ -239,9 +238,7 @@ def features(state: Any, observer: int, out: Any, at: int) -> int:
     out[at + 2], out[at + 3] = state.won[own], state.won[other]
     at = write_number(state.deals_won[own], out, at + 4)
     at = write_number(state.deals_won[other], out, at)
-    clear_bytes(out, at, n)
-    out[at + relative(state, state.taking, observer)] = state.trick_size > 0
-    return at + n
+    return write_taking(state, observer, out, at)
 
 
 @rule

@@ -17,8 +17,7 @@ import numpy as np
 from trick_envs.engine.cards import CardSet, Deck, cards, has, is_empty, union
 from trick_envs.engine.compile import rule
 from trick_envs.engine.game import Game
-from trick_envs.engine.lowlevel import clear_bytes
-from trick_envs.engine.observation import Block, write_by_seat
+from trick_envs.engine.observation import Block, write_by_seat, write_taking
 from trick_envs.engine.table import (
     FOLLOW,
     LEAD,
@@ -34,7 +33,6 @@ from trick_envs.engine.table import (
     put_away,
     rank,
     rank_if_led,
-    relative,
     suit,
     suit_size,
     trick_complete,
@@ -170,9 +168,7 @@ def next_dealer(state: Any) -> int:
 def features(state: Any, observer: int, out: Any, at: int) -> int:
     at = write_by_seat(state, state.peppers, state.num_suits, observer, out, at)
     at = write_by_seat(state, state.taken, state.num_suits, observer, out, at)
-    clear_bytes(out, at, state.num_players)
-    out[at + relative(state, state.taking, observer)] = state.trick_size > 0
-    return at + state.num_players
+    return write_taking(state, observer, out, at)
 
 
 # --- a rule of thumb ----------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from trick_envs.engine.cards import EMPTY, CardSet, Deck, cards, common, first, 
 from trick_envs.engine.compile import rule
 from trick_envs.engine.game import Game
 from trick_envs.engine.lowlevel import clear_bytes, copy_bytes
-from trick_envs.engine.observation import Block, write_by_seat
+from trick_envs.engine.observation import Block, write_by_seat, write_taking
 from trick_envs.engine.table import (
     FOLLOW,
     LEAD,
@@ -39,7 +39,6 @@ from trick_envs.engine.table import (
     put_away,
     rank,
     rank_if_led,
-    relative,
     right,
     show,
     suit,
@@ -275,7 +274,6 @@ def score_deal(state: Any) -> None:
 
 @rule
 def features(state: Any, observer: int, out: Any, at: int) -> int:
-    n = state.num_players
     clear_bytes(out, at, 4)
     if state.phase == PASS:
         out[at + (0 if forced(state) else 2) + (state.named & 1)] = 1
@@ -284,9 +282,7 @@ def features(state: Any, observer: int, out: Any, at: int) -> int:
     at = write_by_seat(state, state.stops, STATIONS, observer, out, at + EXCHANGED)
     at = write_by_seat(state, state.passes, 3, observer, out, at)
     at = write_by_seat(state, state.first_passes, DEALS, observer, out, at)
-    clear_bytes(out, at, n)
-    out[at + relative(state, state.taking, observer)] = state.trick_size > 0
-    return at + n
+    return write_taking(state, observer, out, at)
 
 
 @rule

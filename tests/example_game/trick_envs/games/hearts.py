@@ -14,8 +14,7 @@ import numpy as np
 from trick_envs.engine.cards import CardSet, Deck, cards, is_empty
 from trick_envs.engine.compile import rule
 from trick_envs.engine.game import Game
-from trick_envs.engine.lowlevel import clear_bytes
-from trick_envs.engine.observation import Block, write_by_seat
+from trick_envs.engine.observation import Block, write_by_seat, write_taking
 from trick_envs.engine.table import (
     FOLLOW,
     LEAD,
@@ -29,7 +28,6 @@ from trick_envs.engine.table import (
     put_away,
     rank,
     rank_if_led,
-    relative,
     suit,
     trick_complete,
 )
@@ -120,9 +118,7 @@ def score_deal(state: Any) -> None:
 @rule
 def features(state: Any, observer: int, out: Any, at: int) -> int:
     at = write_by_seat(state, state.cost, 1, observer, out, at)
-    clear_bytes(out, at, state.num_players)
-    out[at + relative(state, state.taking, observer)] = state.trick_size > 0
-    return at + state.num_players
+    return write_taking(state, observer, out, at)
 
 
 # --- a rule of thumb ----------------------------------------------------------------------------------------------
