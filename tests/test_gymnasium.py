@@ -105,6 +105,13 @@ def test_every_v0_module_is_registered_in_camel_case():
     assert REGISTERED == CONTRACT
 
 
+def test_registering_once_more_is_quiet_and_keeps_what_is_there():
+    before = dict(gymnasium.registry)
+    with warnings.catch_warnings(action="error"):
+        trick_envs._register()
+    assert gymnasium.registry == before
+
+
 def test_importing_the_package_compiles_nothing():
     code = (
         "import sys, trick_envs, gymnasium; assert 'trick_envs/Pepper-v0' in gymnasium.registry; "

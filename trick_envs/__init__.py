@@ -38,10 +38,13 @@ def __getattr__(name: str) -> Any:
 
 
 def _register() -> None:
+    """Registers the games that are not registered yet."""
     games = [name.removesuffix("_v0") for _, name, _ in pkgutil.iter_modules(__path__) if name.endswith("_v0")]
-    for game in games:
+    ids = {game: f"trick_envs/{''.join(map(str.capitalize, game.split('_')))}-v0" for game in games}
+    new = [game for game in games if ids[game] not in gymnasium.registry]
+    for game in new:
         gymnasium.register(
-            f"trick_envs/{''.join(map(str.capitalize, game.split('_')))}-v0",
+            ids[game],
             entry_point="trick_envs.interfaces.gymnasium:SeatEnv",
             vector_entry_point="trick_envs.interfaces.vector:VectorSeatEnv",
             kwargs={"game": game},
@@ -50,7 +53,7 @@ def _register() -> None:
         from pettingzoo import register
     except ImportError:  # PettingZoo before 1.27 has no registry
         return
-    for game in games:
+    for game in new:
         register("aec", f"trick_envs/{game}-v0", f"trick_envs.{game}_v0:env")
 
 

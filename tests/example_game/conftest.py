@@ -6,7 +6,6 @@ Without it nothing here is collected, and no other test meets a sixth game.
 from __future__ import annotations
 
 import os
-import warnings
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -19,6 +18,4 @@ if SEATED:
 
     trick_envs.__path__.append(str(HERE / "trick_envs"))
     trick_envs.games.__path__.append(str(HERE / "trick_envs" / "games"))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the other games are registered twice now
-        trick_envs._register()
+    trick_envs._register()

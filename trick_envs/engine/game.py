@@ -52,6 +52,7 @@ class Game:
         places: places where cards lie, beside hands, table and piles.
         match_fields: fields of the record that last for a match, as for ``numpy.dtype``.
         deal_fields: fields of the record that are zero when a deal begins.
+        derived: the names of those fields that nobody needs to see, as other blocks tell what they hold.
         options: the keyword arguments of the environment beside the common ones, with their defaults
             (each one's field of the record comes by itself).
         demands: for a phase, the rule that a card may break which the seat has, in a sentence.
@@ -71,6 +72,7 @@ class Game:
     places: Sequence[Place] = ()
     match_fields: Sequence[tuple[Any, ...]] = ()
     deal_fields: Sequence[tuple[Any, ...]] = ()
+    derived: Sequence[str] = ()
     options: Mapping[str, bool] = field(default_factory=dict)
     demands: Mapping[int, str] = field(default_factory=dict)
     blocks: Callable[[int], Sequence[Block]] = lambda num_players: ()

@@ -80,6 +80,7 @@ GAME = Game(
         ("high", np.int8),
         ("low", np.int8),
     ],
+    derived=("high", "low"),
     blocks=blocks,
 )
 ACORNS, WILDCATS = 0, 1

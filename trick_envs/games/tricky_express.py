@@ -87,6 +87,7 @@ GAME = Game(
         ("stops", np.int8, (4 * STATIONS,)),  # the same by seat and trick
         ("passes", np.int8, (4 * 3,)),  # by seat: first and second so far; stations from its last stop on
     ],
+    derived=("line",),
     demands={
         PASS: "in the first exchange a card of the highest rank goes to the right, then one of the highest rank among "
         "the rest to the left",
