@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ import pytest
 from trick_envs.engine.cards import members
 from trick_envs.engine.game import Setup, game_names, load_rules, setup
 from trick_envs.engine.kernels import MATCH_ENDED
+from trick_envs.interfaces.reading import places
 
 TABLES = [(name, players) for name in game_names() for players in load_rules(name).game.players]
 every_table = pytest.mark.parametrize(("name", "players"), TABLES, ids=[f"{name}-{n}" for name, n in TABLES])
@@ -30,7 +31,7 @@ def legal_actions(env: Any) -> list[int]:
     return np.flatnonzero(env.observe(env.agent_selection)["action_mask"]).tolist()
 
 
-def play(env: Any, rng: np.random.Generator, steps: int = 10**9) -> None:
+def play_randomly(env: Any, rng: np.random.Generator, steps: int = 10**9) -> None:
     """Random legal actions, until the match is over."""
     for _ in range(steps):
         if env.phase == "over":
@@ -38,13 +39,15 @@ def play(env: Any, rng: np.random.Generator, steps: int = 10**9) -> None:
         env.step(int(rng.choice(legal_actions(env))))
 
 
-def actions_of(record: dict[str, Any]) -> list[str]:
-    return [card for deal in record["deals"] for _, card in deal["actions"]]
-
-
-def replay(env: Any, cards: list[str]) -> None:
-    for card in cards:
+def play(env: Any, cards: str) -> None:
+    """The cards that are named, one after the other: ``"5S 3H"``."""
+    for card in cards.split():
         env.step(env.setup.deck.parse(card))
+
+
+def actions_of(record: dict[str, Any]) -> str:
+    """The cards that were named, for ``play``."""
+    return " ".join(card for deal in record["deals"] for _, card in deal["actions"])
 
 
 def finish(env: Any) -> dict[str, float]:
@@ -55,6 +58,47 @@ def finish(env: Any) -> dict[str, float]:
         assert over
         env.step(None)
     return total
+
+
+# --- given deals --------------------------------------------------------------------------------------------------
+
+RANKS = ["2", "3", "4", "5", "6", "7", "8", "9", "10", "J", "Q", "K", "A"]
+CLUBS, DIAMONDS, HEARTS, SPADES = (" ".join(rank + suit for rank in RANKS) for suit in "CDHS")
+SUITS = [CLUBS, DIAMONDS, HEARTS, SPADES]
+
+
+def deal(hands: Sequence[str], dealer: int, stock: str = "") -> dict[str, Any]:
+    """A deal as it stands in a record; a hand is written ``"5S 3H …"``."""
+    return {"dealer": dealer, "hands": [hand.split() for hand in hands], "stock": stock.split()}
+
+
+def given(name: str, hands: Sequence[str], dealer: int, stock: str = "", **options: Any) -> Any:
+    """A match of one deal, in which these cards are dealt."""
+    env = make(name, len(hands), num_deals=1, **options)
+    env.reset(seed=0, options={"deals": [deal(hands, dealer, stock)]})
+    return env
+
+
+def legal(env: Any) -> set[str]:
+    """The cards that may be named."""
+    return {env.setup.deck.names[action] for action in legal_actions(env)}
+
+
+def lies(env: Any, place: str) -> list[str]:
+    """The cards in a place such as ``"hand 0"``, in the order of the deck."""
+    return env.setup.deck.format_all(places(env.setup, env.states)[place])
+
+
+def block(env: Any, seat: int, name: str) -> list[int]:
+    """A block of what a seat observes."""
+    return env.observe(f"player_{seat}")["observation"][env.layout.slices()[name]].astype(int).tolist()
+
+
+def known(env: Any, observer: int, holder: int) -> list[str]:
+    """The cards that the observer knows in a hand, in the order of the deck."""
+    players, names = env.setup.num_players, env.setup.deck.names
+    counts = np.reshape(block(env, observer, "known"), (players - 1, -1))[(holder - observer) % players - 1]
+    return [name for name, count in zip(names, counts, strict=True) for _ in range(count)]
 
 
 # --- the game itself ----------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import re
 
 import numpy as np
 import pytest
-from helpers import TABLES, actions_of, every_game, every_table, finish, legal_actions, make, play, replay
+from helpers import TABLES, actions_of, every_game, every_table, finish, legal_actions, make, play, play_randomly
 from pettingzoo.test import api_test, render_test, seed_test
 from pettingzoo.utils.wrappers import AssertOutOfBoundsWrapper, OrderEnforcingWrapper, TerminateIllegalWrapper
 
@@ -67,7 +67,7 @@ def test_every_card_lies_in_one_place(name, players):
         while env.phase != "over":
             lying = sorted(card for found in places(env.setup, env.states).values() for card in found)
             assert lying == sorted(env.setup.deck.cards)
-            play(env, rng, 1)
+            play_randomly(env, rng, 1)
 
 
 @every_table
@@ -86,7 +86,7 @@ def test_observations_fit_their_layout_for_every_seat_at_every_moment(name, play
         assert env.state_space.contains(env.state())
         if env.phase == "over":
             break
-        play(env, rng, 1)
+        play_randomly(env, rng, 1)
     finish(env)
     for agent in env.possible_agents:
         assert env.observation_space(agent).contains(env.observe(agent))
@@ -128,7 +128,7 @@ def test_spaces_are_the_same_object_at_each_call_and_arrays_are_fresh(name):
     one, other = env.observe("player_0"), env.observe("player_0")
     assert one["observation"] is not other["observation"]
     before = one["observation"].copy()
-    play(env, np.random.default_rng(0), 10)
+    play_randomly(env, np.random.default_rng(0), 10)
     env.observe("player_0")
     assert (one["observation"] == before).all()
 
@@ -207,7 +207,7 @@ def test_reset_without_a_seed_goes_on_in_the_stream(name):
 def test_a_record_tells_the_match_and_replays_to_itself(name, players):
     env, rng = make(name, players, num_deals=3), np.random.default_rng(8)
     env.reset(seed=11)
-    play(env, rng)
+    play_randomly(env, rng)
     record = env.record()
     assert json.loads(json.dumps(record)) == record
     deck, game = env.setup.deck, load_rules(name).game
@@ -225,10 +225,10 @@ def test_a_record_tells_the_match_and_replays_to_itself(name, players):
 
     again = make(name, players, num_deals=3)
     again.reset(seed=99, options={"deals": record["deals"]})
-    replay(again, actions_of(record))
+    play(again, actions_of(record))
     assert {**again.record(), "seed": 11} == record
     again.reset(seed=11, options={"deals": json.loads(json.dumps(record["deals"]))})
-    replay(again, actions_of(record))
+    play(again, actions_of(record))
     assert again.record() == record
 
 
@@ -236,12 +236,12 @@ def test_a_record_tells_the_match_and_replays_to_itself(name, players):
 def test_a_record_never_changes_once_returned(name):
     env, rng = make(name, num_deals=2), np.random.default_rng(0)
     env.reset(seed=5)
-    play(env, rng, 9)
+    play_randomly(env, rng, 9)
     record = env.record()
     kept = copy.deepcopy(record)
     assert record["deals"][-1]["score"] is None
     assert record["winners"] is None
-    play(env, rng)
+    play_randomly(env, rng)
     assert record == kept
     record["deals"][0]["actions"].clear()
     record["deals"][0]["hands"][0].clear()
@@ -252,12 +252,12 @@ def test_a_record_never_changes_once_returned(name):
 def test_fewer_given_deals_than_the_match_needs_are_followed_by_random_ones(name):
     env, rng = make(name, num_deals=2), np.random.default_rng(1)
     env.reset(seed=3)
-    play(env, rng)
+    play_randomly(env, rng)
     given = env.record()["deals"]
     env.reset(seed=77, options={"deals": given[:1]})
     assert env.record()["deals"][0]["hands"] == given[0]["hands"]
     assert env.record()["deals"][0]["dealer"] == given[0]["dealer"]
-    play(env, rng)
+    play_randomly(env, rng)
     assert env.record()["deals"][1]["hands"] != given[1]["hands"]
 
 
@@ -281,7 +281,7 @@ def test_the_dealer_is_drawn_from_the_seed_or_given(name, players):
 def test_num_deals_plays_exactly_so_many(name, deals):
     env = make(name, num_deals=deals)
     env.reset(seed=deals)
-    play(env, np.random.default_rng(deals))
+    play_randomly(env, np.random.default_rng(deals))
     assert [deal["score"] is None for deal in env.record()["deals"]] == [False] * deals
 
 
@@ -378,7 +378,7 @@ def rewards_of(name, players, reward, deals=2, seed=6):
     env.reset(seed=seed)
     steps = []
     while env.phase != "over":
-        play(env, rng, 1)
+        play_randomly(env, rng, 1)
         steps.append(list(env.rewards.values()))
     record = env.record()
     return [total for _, total in sorted(finish(env).items())], steps, record
@@ -434,7 +434,7 @@ def go_on(env):
         env.step(None if over else int(rng.choice(np.flatnonzero(observation["action_mask"]))))
     seen.append(env.record())
     env.reset()
-    play(env, rng, 30)
+    play_randomly(env, rng, 30)
     seen.append(env.record())
     return seen
 
@@ -456,13 +456,13 @@ def test_a_copy_goes_on_identically(name, players, how):
 
 def bring_to(env, moment, rng):
     if moment == "trick":
-        play(env, rng, 1)
+        play_randomly(env, rng, 1)
     elif moment == "deal":
         while len(env.record()["deals"]) < 2:
-            play(env, rng, 1)
-        play(env, rng, 5)
+            play_randomly(env, rng, 1)
+        play_randomly(env, rng, 5)
     elif moment in ("over", "dead", "gone"):
-        play(env, rng)
+        play_randomly(env, rng)
         if moment == "dead":
             env.step(None)
         elif moment == "gone":
@@ -491,11 +491,11 @@ def test_an_environment_can_be_copied_before_its_first_reset(name, how, raw):
 def test_a_copy_still_plays_the_given_deals(name, how):
     env, rng = make(name, num_deals=2), np.random.default_rng(1)
     env.reset(seed=3)
-    play(env, rng)
+    play_randomly(env, rng)
     record = env.record()
     env.reset(seed=70, options={"deals": record["deals"]})
     twin = COPIES[how](env)
-    replay(twin, actions_of(record))
+    play(twin, actions_of(record))
     assert twin.record()["deals"] == record["deals"]
 
 
@@ -521,7 +521,7 @@ def test_a_copy_shares_nothing(name):
     env = make(name, num_deals=1)
     env.reset(seed=1)
     twin, before = copy.deepcopy(env), env.get_state()
-    play(twin, np.random.default_rng(0))
+    play_randomly(twin, np.random.default_rng(0))
     assert env.get_state() == before
 
 
@@ -549,7 +549,7 @@ def test_an_illegal_card_is_refused_by_name_and_changes_nothing(name, players):
                 with pytest.raises(ValueError, match=r"no card|name a card"):
                     env.step(action)
             assert env.get_state() == before
-        play(env, rng, 1)
+        play_randomly(env, rng, 1)
         count += 1
 
 
@@ -633,7 +633,7 @@ def test_env_behaves_as_raw_env_under_the_standard_wrappers(name, players, seed)
 def test_an_illegal_action_costs_one_and_ends_the_match_for_all(name):
     env = make(name, raw=False)
     env.reset(seed=1)
-    play(env, np.random.default_rng(0), 3)
+    play_randomly(env, np.random.default_rng(0), 3)
     agent = env.agent_selection
     env.step(int(np.flatnonzero(env.observe(agent)["action_mask"] == 0)[0]))
     assert env.rewards == {other: -1.0 if other == agent else 0.0 for other in env.possible_agents}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers import legal_actions, play
+from helpers import block, given, legal, play, play_randomly
 
 from trick_envs import donguri_v0, setup
 
@@ -27,24 +27,17 @@ def table(players, cards, dealer=None):
     for hand in hands:
         while len(hand) < size:
             hand.append(rest.pop(0))
-    seated = [hands[(seat - leader) % players] for seat in range(players)]
-    env = donguri_v0.raw_env(num_players=players, num_deals=1)
-    env.reset(seed=0, options={"deals": [{"dealer": (leader - 1) % players, "hands": seated}]})
-    return env
+    seated = [" ".join(hands[(seat - leader) % players]) for seat in range(players)]
+    return given("donguri", seated, (leader - 1) % players)
 
 
 def taker_of(players, cards, dealer=None):
     """The position in the trick of the seat that takes it."""
     env = table(players, cards, dealer)
     leader = int(env.agent_selection[-1])
-    for card in cards.split():
-        env.step(env.setup.deck.parse(card))
+    play(env, cards)
     assert env.phase == "lead"
     return (int(env.agent_selection[-1]) - leader) % players
-
-
-def block(env, seat, name):
-    return env.observe(f"player_{seat}")["observation"][env.layout.slices()[name]].astype(int).tolist()
 
 
 @pytest.mark.parametrize(
@@ -55,7 +48,7 @@ def test_deck_points_and_match(players, size, points, deals, hand):
     assert (game.num_actions, game.hand_size, int(game.template["num_deals"][0])) == (size, hand, deals)
     env = donguri_v0.raw_env(num_players=players, num_deals=1)
     env.reset(seed=1)
-    play(env, np.random.default_rng(0))
+    play_randomly(env, np.random.default_rng(0))
     captured = env.states["captured"][0][:players].tolist()
     assert sum(captured) == points
     assert env.record()["score"] == [own - max(captured) for own in captured]
@@ -76,8 +69,7 @@ def test_deck_points_and_match(players, size, points, deals, hand):
 )
 def test_points_of_cards(players, cards, expected):
     env = table(players, cards)
-    for card in cards.split():
-        env.step(env.setup.deck.parse(card))
+    play(env, cards)
     assert sorted(env.states["captured"][0][:players].tolist()) == [0] * (players - 1) + [expected]
     taker = int(env.agent_selection[-1])
     assert block(env, taker, "captured") == [expected] + [0] * (players - 1)
@@ -140,27 +132,26 @@ def test_the_led_suit_must_be_followed_and_is_no_stronger():
     rest = [name for name in DECKS[3].names if not any(name in hand for hand in hands)]
     for hand in hands:
         hand += [rest.pop(0) for _ in range(10)]
-    env = donguri_v0.raw_env(num_players=3, num_deals=1)
-    env.reset(options={"deals": [{"dealer": 2, "hands": hands}]}, seed=1)
-    assert legal_actions(env) == sorted(map(DECKS[3].parse, hands[0]))
-    env.step(DECKS[3].parse("AD"))
-    assert {DECKS[3].names[action] for action in legal_actions(env)} == {card for card in hands[1] if card[-1] == "D"}
+    env = given("donguri", [" ".join(hand) for hand in hands], 2)
+    assert legal(env) == set(hands[0])
+    play(env, "AD")
+    assert legal(env) == {card for card in hands[1] if card[-1] == "D"}
     with pytest.raises(
         ValueError, match=r"player_1 may not play 9C: whoever has the led suit must play it \(led: AD\)"
     ):
-        env.step(DECKS[3].parse("9C"))
+        play(env, "9C")
 
 
 def test_the_running_vote_is_seen():
     env = table(4, "3C 4D 9H AS")
     assert block(env, 2, "vote") == [0, 0]
     for card, vote in (("3C", [1, 0]), ("4D", [1, 0]), ("9H", [1, 1])):
-        env.step(env.setup.deck.parse(card))
+        play(env, card)
         assert block(env, 2, "vote") == vote
     assert block(env, 0, "strongest") == [0, 0, 1, 0]
     assert block(env, 2, "strongest") == [1, 0, 0, 0]
     assert block(env, 0, "weakest") == [1, 0, 0, 0]
-    env.step(env.setup.deck.parse("AS"))
+    play(env, "AS")
     assert block(env, 2, "vote") == [0, 0]
     assert block(env, 0, "weakest") == [0, 0, 0, 0]
 
@@ -168,7 +159,7 @@ def test_the_running_vote_is_seen():
 def test_the_deal_passes_to_the_left():
     env = donguri_v0.raw_env(num_players=3)
     env.reset(seed=2, options={"dealer": 1})
-    play(env, np.random.default_rng(1))
+    play_randomly(env, np.random.default_rng(1))
     deals = env.record()["deals"]
     assert [deal["dealer"] for deal in deals] == [1, 2, 0] * 3
     assert all(deal["actions"][0][0] == (deal["dealer"] + 1) % 3 for deal in deals)

@@ -6,10 +6,9 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from helpers import legal_actions, play
+from helpers import block, given, legal, lies, play, play_randomly
 
 from trick_envs import pepper_v0, setup
-from trick_envs.interfaces.reading import places
 
 # Three players, four colours, 1 to 9, twelve cards each.
 HANDS = [
@@ -20,26 +19,7 @@ HANDS = [
 
 
 def table(hands=HANDS, dealer=0, **options):
-    env = pepper_v0.raw_env(num_players=len(hands), num_deals=1, **options)
-    env.reset(seed=0, options={"deals": [{"dealer": dealer, "hands": [hand.split() for hand in hands]}]})
-    return env
-
-
-def name_cards(env, cards):
-    for card in cards.split():
-        env.step(env.setup.deck.parse(card))
-
-
-def legal(env):
-    return {env.setup.deck.names[action] for action in legal_actions(env)}
-
-
-def lies(env, place):
-    return env.setup.deck.format_all(places(env.setup, env.states)[place])
-
-
-def block(env, seat, name):
-    return env.observe(f"player_{seat}")["observation"][env.layout.slices()[name]].astype(int).tolist()
+    return given("pepper", hands, dealer, **options)
 
 
 @pytest.mark.parametrize(
@@ -76,13 +56,13 @@ def test_the_dealer_leads_from_the_hand(dealer):
 
 def test_a_pepper_may_not_be_led():
     with pytest.raises(ValueError, match=r"player_0 may not lead 1R: the lead comes from the hand"):
-        name_cards(table(), "1R")
+        play(table(), "1R")
 
 
 def test_a_pepper_may_be_led_with_lead_peppers():
     env = table(lead_peppers=True)
     assert legal(env) == set(HANDS[0].split())
-    name_cards(env, "1R 2B 4B")  # the pepper is the lowest red, but the only one
+    play(env, "1R 2B 4B")  # the pepper is the lowest red, but the only one
     assert env.agent_selection == "player_0"
     assert lies(env, "front 0") == ["1R"]
     assert lies(env, "pile 0") == ["2B", "4B"]
@@ -92,25 +72,25 @@ def test_a_pepper_may_be_led_with_lead_peppers():
 
 def test_who_has_the_colour_in_hand_or_in_front_follows_from_either():
     env = table(dealer=0)
-    name_cards(env, "2Y")
+    play(env, "2Y")
     assert legal(env) == {"1Y", "5Y", "6Y", "7Y", "8Y", "9Y"}
 
 
 def test_who_has_neither_plays_any_card_of_the_hand_or_any_pepper_in_front():
     env = table(dealer=0)
-    name_cards(env, "2R")
+    play(env, "2R")
     assert legal(env) == set(HANDS[1].split())
-    name_cards(env, "1G")
+    play(env, "1G")
     assert legal(env) == set(HANDS[2].split())
 
 
 def test_a_front_pepper_of_the_led_colour_must_be_played_if_there_is_no_other():
     env = table(["2R 3R 4R 5R 6R 7R 8R 9R 1Y 2Y 3Y 4Y", "1R 5Y 6Y 7Y 8Y 9Y 2G 3G 4G 1G 2B 3B", HANDS[2]])
-    name_cards(env, "9R")
+    play(env, "9R")
     assert legal(env) == {"1R"}
     with pytest.raises(ValueError, match=r"player_1 may not play 2G: whoever has the led colour.*\(led: 9R\)"):
-        name_cards(env, "2G")
-    name_cards(env, "1R 1B")  # and a pepper of another colour may be thrown
+        play(env, "2G")
+    play(env, "1R 1B")  # and a pepper of another colour may be thrown
     assert lies(env, "front 0") == ["1R", "1Y", "1B"]
     assert lies(env, "front 1") == ["1G"]
     assert lies(env, "front 2") == []
@@ -118,7 +98,7 @@ def test_a_front_pepper_of_the_led_colour_must_be_played_if_there_is_no_other():
 
 def test_the_highest_number_of_the_led_colour_takes_and_leads():
     env = table(dealer=0)
-    name_cards(env, "4Y 5Y 9B")
+    play(env, "4Y 5Y 9B")
     assert env.agent_selection == "player_1"
     assert lies(env, "pile 1") == ["4Y", "5Y", "9B"]
     assert block(env, 0, "taken") == [0] * 4 + [0, 2, 0, 1] + [0] * 4
@@ -132,11 +112,11 @@ def test_the_example_of_the_rule_page():
     d = "1N 2N 3N 5N 6N 8N 9N 10N 11N 12N 1Y 1G"
     e = "1B 2B 3B 4B 5B 6B 7B 8B 9B 10B 11B 12B"
     env = table([a, b, c, d, e])
-    name_cards(env, "4N 7N")
+    play(env, "4N 7N")
     assert legal(env) == set(c.split())
-    name_cards(env, "12G")
+    play(env, "12G")
     assert legal(env) == {"1N", "2N", "3N", "5N", "6N", "8N", "9N", "10N", "11N", "12N"}
-    name_cards(env, "1N 12B")
+    play(env, "1N 12B")
     assert env.agent_selection == "player_1"
     assert lies(env, "front 1") == ["1N"]
     assert lies(env, "pile 1") == ["12G", "12B", "4N", "7N"]
@@ -144,36 +124,36 @@ def test_the_example_of_the_rule_page():
 
 def test_a_pepper_can_be_played_again():
     env = table(dealer=2)
-    name_cards(env, "4B 2R 2B")  # player_2 takes, then leads again
-    name_cards(env, "5G 1R 1G")
+    play(env, "4B 2R 2B")  # player_2 takes, then leads again
+    play(env, "5G 1R 1G")
     assert lies(env, "front 2") == ["1R", "1G", "1B"]
-    name_cards(env, "6G 3R 4G")
+    play(env, "6G 3R 4G")
     assert "1R" not in legal(env)  # but not led
-    name_cards(env, "5B 4R 3B")
+    play(env, "5B 4R 3B")
     assert lies(env, "front 2") == ["1R", "1G", "1B"]
     env = table(dealer=1)
-    name_cards(env, "9Y 1B 2Y")
+    play(env, "9Y 1B 2Y")
     assert lies(env, "front 1") == ["1Y", "1G", "1B"]
-    name_cards(env, "2B 4B 1R")  # player_2 has taken and leads
+    play(env, "2B 4B 1R")  # player_2 has taken and leads
     assert env.agent_selection == "player_2"
-    name_cards(env, "5B 3R 1B")  # the blue pepper comes from the front of player_1, and back to player_2
+    play(env, "5B 3R 1B")  # the blue pepper comes from the front of player_1, and back to player_2
     assert lies(env, "front 2") == ["1R", "1B"]
 
 
 def test_the_deal_ends_after_the_trick_that_empties_a_hand_and_the_rest_of_the_hands_counts():
     """Player 0 leads reds, which nobody else has, until player 1's ten cards in hand are gone."""
     env = table(["1R 2R 3R 4R 5R 6R 7R 8R 9R 2Y 3Y 4Y", HANDS[1], HANDS[2]])
-    name_cards(env, "9R 9Y 9B  8R 8Y 8B  7R 7Y 7B  6R 6Y 6B  5R 5Y 5B  4R 4G 4B  3R 3G 9G  2R 2G 8G")
+    play(env, "9R 9Y 9B  8R 8Y 8B  7R 7Y 7B  6R 6Y 6B  5R 5Y 5B  4R 4G 4B  3R 3G 9G  2R 2G 8G")
     assert env.agent_selection == "player_0"
     assert lies(env, "hand 0") == ["2Y", "3Y", "4Y"]
-    name_cards(env, "2Y")
+    play(env, "2Y")
     assert legal(env) == {"1Y"}
-    name_cards(env, "1Y 7G  3Y 2B 6G")
+    play(env, "1Y 7G  3Y 2B 6G")
     assert env.phase == "lead"
     assert lies(env, "hand 1") == ["3B"]  # one card left: the deal goes on
-    name_cards(env, "4Y 3B")
+    play(env, "4Y 3B")
     assert env.phase == "follow"  # player_1 has no card in hand, but the trick is not over
-    name_cards(env, "5G")
+    play(env, "5G")
     assert env.phase == "over"
     assert [lies(env, f"front {seat}") for seat in range(3)] == [["1R", "1Y"], ["1G"], ["1B"]]
     # Player 0: red pepper and 8 reds, -2 - 8; yellow pepper and all 8 other yellows, -2 - 8. Player 1 has taken
@@ -186,20 +166,20 @@ def test_cards_left_in_the_hand_count_with_a_pepper():
     env = table(["1R 2R 3R 4R 5R 6R 7R 8R 9R 1Y 1G 1B", "2Y 3Y 4Y 5Y 6Y 7Y 8Y 9Y 2G 3G 4G 5G",
                  "2B 3B 4B 5B 6B 7B 8B 9B 6G 7G 8G 9G"], dealer=0)  # fmt: skip
     # Player 0 holds 8 reds and four peppers in front. It leads seven reds, each time given a blue and a yellow.
-    name_cards(env, "9R 9Y 9B 8R 8Y 8B 7R 7Y 7B 6R 6Y 6B 5R 5Y 5B 4R 4Y 4B 3R 3Y 3B")
-    name_cards(env, "2R 2Y 2B")
+    play(env, "9R 9Y 9B 8R 8Y 8B 7R 7Y 7B 6R 6Y 6B 5R 5Y 5B 4R 4Y 4B 3R 3Y 3B")
+    play(env, "2R 2Y 2B")
     assert env.phase == "over"
     # All peppers, all reds, yellows and blues: 3 * (2 + 8), and the green pepper alone: 2.
     assert env.record()["score"] == [-32, 0, 0]
     env = table(["1R 2R 3R 4R 5R 6R 7R 8R 9R 1Y 1G 1B", "2Y 3Y 4Y 5Y 6Y 7Y 8Y 9Y 2G 3G 4G 5G",
                  "2B 3B 4B 5B 6B 7B 8B 9B 6G 7G 8G 9G"], dealer=1)  # fmt: skip
     # Player 1 leads yellows; player 0 throws the yellow pepper on the first, then everything else follows.
-    name_cards(env, "9Y 2B 1Y  8Y 3B 1G  7Y 4B 1B  6Y 5B 1R")
+    play(env, "9Y 2B 1Y  8Y 3B 1G  7Y 4B 1B  6Y 5B 1R")
     assert lies(env, "front 1") == ["1R", "1Y", "1G", "1B"]
-    name_cards(env, "5Y 6B 9R 4Y 7B 8R 3Y 8B 7R 2Y 9B 6R")
+    play(env, "5Y 6B 9R 4Y 7B 8R 3Y 8B 7R 2Y 9B 6R")
     assert lies(env, "hand 1") == ["2G", "3G", "4G", "5G"]
-    name_cards(env, "5G 9G 5R")  # player_2 takes and leads
-    name_cards(env, "8G 4R 4G  7G 3R 3G  6G 2R 2G")
+    play(env, "5G 9G 5R")  # player_2 takes and leads
+    play(env, "8G 4R 4G  7G 3R 3G  6G 2R 2G")
     assert env.phase == "over"
     # Player 1: reds 4 + 2, yellows 8 + 2, greens 0 + 2, blues 8 + 2.
     assert env.record()["score"] == [0, -28, 0]
@@ -208,7 +188,7 @@ def test_cards_left_in_the_hand_count_with_a_pepper():
 def test_the_taker_of_the_last_trick_deals_next():
     env, rng = pepper_v0.raw_env(num_players=4), np.random.default_rng(3)
     env.reset(seed=1)
-    play(env, rng)
+    play_randomly(env, rng)
     deals = env.record()["deals"]
     assert len(deals) == 5
     for deal, following in pairwise(deals):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from helpers import block, given, legal, lies, play
 
 from trick_envs import zaraba22_v0
 from trick_envs.games import zaraba22
-from trick_envs.interfaces.reading import places
 
 # Player 0 has every rank of clubs and some diamonds, player 1 diamonds and hearts, player 2 hearts and spades.
 HANDS = [
@@ -24,34 +24,12 @@ CLUBS_DEAL = [
 
 
 def table(hands=HANDS, chart=CHART, dealer=0):
-    env = zaraba22_v0.raw_env(num_deals=1)
-    deal = {"dealer": dealer, "hands": [hand.split() for hand in hands], "stock": chart.split()}
-    env.reset(seed=0, options={"deals": [deal]})
-    return env
-
-
-def play(env, cards):
-    for card in cards.split():
-        env.step(env.setup.deck.parse(card))
-
-
-def lies(env, place):
-    return set(env.setup.deck.format_all(places(env.setup, env.states)[place]))
-
-
-def legal(env):
-    mask = env.observe(env.agent_selection)["action_mask"]
-    return {env.setup.deck.names[action] for action in mask.nonzero()[0]}
-
-
-def block(env, seat, name):
-    where = env.layout.slices()[name]
-    return env.observe(f"player_{seat}")["observation"][where].astype(int).tolist()
+    return given("zaraba22", hands, dealer, chart)
 
 
 def test_the_original_s_example_of_a_trick():
     env = table()
-    assert lies(env, "chart") == {"9S", "10S"}
+    assert lies(env, "chart") == ["9S", "10S"]
     assert (env.agent_selection, env.phase) == ("player_0", "lead")
     play(env, "5S")
     assert (env.agent_selection, env.phase) == ("player_0", "lead")
@@ -59,12 +37,12 @@ def test_the_original_s_example_of_a_trick():
     assert (env.agent_selection, env.phase) == ("player_1", "follow")
     assert legal(env) == {"6S", "AH", "2H", "4H"}  # a card of either lead suit
     play(env, "6S")
-    assert lies(env, "chart") == {"9S", "10S", "3H"}  # the other lead card, and that is no step
+    assert lies(env, "chart") == ["3H", "9S", "10S"]  # the other lead card, and that is no step
     assert (env.agent_selection, env.phase) == ("player_2", "follow")
     assert legal(env) == {"JS", "AS", "2S", "3S", "4S", "7S", "8S"}  # only spades now
     play(env, "JS")
     assert (env.agent_selection, env.phase) == ("player_2", "lead")
-    assert lies(env, "pile 2") == {"5S", "6S", "JS"}
+    assert lies(env, "pile 2") == ["5S", "6S", "JS"]
 
 
 def test_who_has_neither_lead_suit_plays_anything_and_moves_nothing():
@@ -72,15 +50,15 @@ def test_who_has_neither_lead_suit_plays_anything_and_moves_nothing():
     play(env, "2C 3C")
     assert legal(env) == set(HANDS[1].split())
     play(env, "JD")
-    assert lies(env, "chart") == {"9S", "10S"}
+    assert lies(env, "chart") == ["9S", "10S"]
     assert block(env, 1, "void") == [1, 0, 0, 0] + [0] * 8
     play(env, "AS")
     assert (env.agent_selection, env.phase) == ("player_0", "keep")  # the leader chooses after the third player
     assert legal(env) == {"2C", "3C"}
     play(env, "2C")
-    assert lies(env, "chart") == {"9S", "10S", "3C"}
+    assert lies(env, "chart") == ["3C", "9S", "10S"]
     assert env.agent_selection == "player_0"  # 2C takes: nobody else has played clubs, not even the jack of diamonds
-    assert lies(env, "pile 0") == {"2C", "JD", "AS"}
+    assert lies(env, "pile 0") == ["2C", "JD", "AS"]
 
 
 def test_the_follower_who_matches_two_leads_of_one_suit_chooses():
@@ -94,7 +72,7 @@ def test_the_follower_who_matches_two_leads_of_one_suit_chooses():
     ):
         play(env, "3H")
     play(env, "5H")
-    assert lies(env, "chart") == {"9S", "10S", "10H"}
+    assert lies(env, "chart") == ["10H", "9S", "10S"]
     assert (env.agent_selection, env.phase) == ("player_1", "follow")
     play(env, "AH")
     assert env.agent_selection == "player_2"  # 5H is the strongest heart left: the ace is the weakest
@@ -114,7 +92,7 @@ def test_the_third_player_can_be_the_one_who_matches_and_chooses():
 def test_a_match_moves_the_other_lead_and_only_the_one_left_must_be_followed():
     env = table()
     play(env, "4C AD 2D")
-    assert lies(env, "chart") == {"9S", "10S", "4C"}
+    assert lies(env, "chart") == ["4C", "9S", "10S"]
     play(env, "JH")  # void in the lead suit that is left; of clubs nobody knows
     assert block(env, 2, "void")[:4] == [0, 1, 0, 0]
     assert env.agent_selection == "player_1"
@@ -123,11 +101,11 @@ def test_a_match_moves_the_other_lead_and_only_the_one_left_must_be_followed():
 def test_the_third_player_may_be_the_first_to_match():
     env = table(CLUBS_DEAL, "AH AD")
     play(env, "JC JS 2H")
-    assert lies(env, "chart") == {"AH", "AD"}
+    assert lies(env, "chart") == ["AD", "AH"]
     assert legal(env) == {f"{rank}S" for rank in "A23456789"} | {"10S"}
     play(env, "AS")
-    assert lies(env, "chart") == {"AH", "AD", "JC"}
-    assert lies(env, "pile 0") == {"JS", "2H", "AS"}
+    assert lies(env, "chart") == ["JC", "AD", "AH"]
+    assert lies(env, "pile 0") == ["2H", "AS", "JS"]
     assert block(env, 2, "void")[:4] == [0] * 4
 
 
@@ -216,7 +194,7 @@ def test_a_deal_ends_when_a_hand_is_empty():
     assert env.phase == "over"
     # Clubs 10 8 6 4 2 A crashed; hearts A, diamonds A and spades J: price 1 each.
     # Player 0 took 5 clubs and 16 others; the others took nothing and hold 7 cards each.
-    assert lies(env, "chart") == {"10C", "8C", "6C", "4C", "2C", "AC", "AH", "AD", "JS"}
+    assert lies(env, "chart") == ["AC", "2C", "4C", "6C", "8C", "10C", "AD", "AH", "JS"]
     assert env.record()["score"] == [-5 + 16, 7, 7]
 
 

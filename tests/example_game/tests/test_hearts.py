@@ -6,29 +6,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers import greedy_action, legal_actions, play
+from helpers import CLUBS, DIAMONDS, SUITS, block, given, greedy_action, legal, lies, play, play_randomly
 
 from trick_envs import BatchEnv, hearts_v0, setup
-from trick_envs.interfaces.reading import places
 
 CONFIG = Path(__file__).parent.parent / "configs" / "hearts.yaml"
-HANDS = [
-    "2C 3C 4C 5C 6C 7C 8C 9C 10C JC QC KC AC",
-    "2D 3D 4D 5D 6D 7D 8D 9D 10D JD QD KD AD",
-    "2H 3H 4H 5H 6H 7H 8H 9H 10H JH QH KH AH",
-    "2S 3S 4S 5S 6S 7S 8S 9S 10S JS QS KS AS",
-]
 
 
-def table(hands=HANDS, dealer=0):
-    env = hearts_v0.raw_env(num_players=len(hands), num_deals=1)
-    env.reset(options={"deals": [{"dealer": dealer, "hands": [hand.split() for hand in hands]}]})
-    return env
-
-
-def name_cards(env, cards):
-    for card in cards.split():
-        env.step(env.setup.deck.parse(card))
+def table(hands=SUITS, dealer=0):
+    return given("hearts", hands, dealer)
 
 
 @pytest.mark.parametrize(("players", "lowest", "hand"), [(3, "3C", 16), (4, "2C", 13), (5, "5C", 8), (6, "3C", 8)])
@@ -40,28 +26,28 @@ def test_all_cards_are_dealt_without_the_lowest_ranks(players, lowest, hand):
 def test_the_dealers_left_neighbour_leads_any_card():
     env = table(dealer=3)
     assert (env.agent_selection, env.phase) == ("player_0", "lead")
-    assert len(legal_actions(env)) == 13
+    assert len(legal(env)) == 13
 
 
 def test_whoever_has_the_led_suit_must_play_it():
-    env = table([HANDS[0].replace("AC", "2D"), HANDS[1].replace("2D", "AC"), *HANDS[2:]], dealer=3)
-    name_cards(env, "3C")
-    assert [env.setup.deck.names[action] for action in legal_actions(env)] == ["AC"]
+    env = table([CLUBS.replace("AC", "2D"), DIAMONDS.replace("2D", "AC"), *SUITS[2:]], dealer=3)
+    play(env, "3C")
+    assert legal(env) == {"AC"}
     with pytest.raises(ValueError, match=r"player_1 may not play 3D: whoever has the led suit must play it"):
-        name_cards(env, "3D")
+        play(env, "3D")
 
 
 def test_the_highest_card_of_the_led_suit_takes_and_leads():
-    env = table([HANDS[0].replace("AC", "2D"), HANDS[1].replace("2D", "AC"), *HANDS[2:]], dealer=3)
-    name_cards(env, "KC AC AH QS")
+    env = table([CLUBS.replace("AC", "2D"), DIAMONDS.replace("2D", "AC"), *SUITS[2:]], dealer=3)
+    play(env, "KC AC AH QS")
     assert env.agent_selection == "player_1"
-    assert env.setup.deck.format_all(places(env.setup, env.states)["pile 1"]) == ["KC", "AC", "AH", "QS"]
-    assert env.observe("player_0")["observation"][env.layout.slices()["cost"]].tolist() == [0, 14, 0, 0]
+    assert lies(env, "pile 1") == ["KC", "AC", "AH", "QS"]
+    assert block(env, 0, "cost") == [0, 14, 0, 0]
 
 
 def test_one_suit_each_the_leader_takes_all():
     env = table(dealer=1)
-    play(env, np.random.default_rng(0))
+    play_randomly(env, np.random.default_rng(0))
     assert env.record()["score"] == [0, 0, -26, 0]
     assert env.record()["winners"] == [0, 1, 3]
 
@@ -70,7 +56,7 @@ def test_one_suit_each_the_leader_takes_all():
 def test_a_deal_costs_its_hearts_and_the_queen(players, costs):
     env = hearts_v0.raw_env(num_players=players)
     env.reset(seed=1)
-    play(env, np.random.default_rng(1))
+    play_randomly(env, np.random.default_rng(1))
     assert [-sum(deal["score"]) for deal in env.record()["deals"]] == [costs] * players
     assert [deal["dealer"] for deal in env.record()["deals"]] == [
         (env.record()["deals"][0]["dealer"] + i) % players for i in range(players)
@@ -80,7 +66,7 @@ def test_a_deal_costs_its_hearts_and_the_queen(players, costs):
 def test_the_rule_of_thumb_throws_the_queen_and_leads_low():
     env = table(dealer=3)
     assert env.setup.deck.names[greedy_action(env.setup, env.states)] == "2C"
-    name_cards(env, "2C 2D 2H")
+    play(env, "2C 2D 2H")
     assert env.setup.deck.names[greedy_action(env.setup, env.states)] == "QS"
 
 
