@@ -17,6 +17,7 @@ from trick_envs.engine.cards import members
 from trick_envs.engine.game import Setup, setup
 from trick_envs.engine.kernels import MATCH_ENDED
 from trick_envs.engine.search import ROWS, WIDTH
+from trick_envs.interfaces.batch import BatchEnv
 from trick_envs.interfaces.reading import places
 
 
@@ -176,6 +177,33 @@ def test_a_search_repeats_itself_by_seed_however_games_are_batched() -> None:
     one_by_one = [SearchAgent("pimc:2", game, seed=3).act(None, None, states[i : i + 1])[0] for i in range(20)]
     np.testing.assert_array_equal(together, one_by_one)
     assert (SearchAgent("pimc:2", game, seed=4).act(None, None, states) != together).any()
+
+
+class Stubborn:
+    """Always the highest legal action."""
+
+    name = "stubborn"
+
+    def seed(self, seed: int) -> None: ...
+
+    def act(self, observations: Any, action_masks: Any, states: Any = None) -> Any:
+        return action_masks.shape[1] - 1 - action_masks[:, ::-1].argmax(axis=1)
+
+
+@pytest.mark.parametrize("word", ["pimc", "ismcts"])
+def test_a_search_leaves_another_players_choice_only_for_a_better_one(word: str) -> None:
+    from training.evaluation import evaluate
+
+    game, stubborn = setup("pepper", 5, 1), Stubborn()
+    agent = SearchAgent(f"{word}:100", game, usual=stubborn)
+    assert agent.name == f"stubborn+{word}:100"
+    result = evaluate(game, agent, stubborn, 60)
+    assert result.margin - result.half_width > 3
+    games = BatchEnv("pepper", 300, 5, 1)
+    games.reset(0)
+    looks = games.observations, games.action_masks, games.states
+    kept = (agent.act(*looks) == stubborn.act(*looks)).mean()
+    assert 0.2 < kept < 0.8
 
 
 @pytest.mark.parametrize("spec", ["pimc", "pimc:0", "pimc:x", "ismcts:-1", "search:", "cheat:1.5", "pimc:99999999"])

@@ -180,6 +180,18 @@ def test_a_policy_refuses_another_table(finished: Path, tmp_path: Path) -> None:
         make_agent(str(tmp_path / "junk.onnx"), setup("donguri", 3))
 
 
+def test_search_makes_more_of_a_policy(finished: Path) -> None:
+    path, game = str(finished / "policy.onnx"), setup("donguri", 3, 1)
+    player = make_agent(f"{path}+ismcts:100", game)
+    assert player.name == f"{path}+ismcts:100"
+    result = evaluate(game, player, make_agent(path, game), 60)
+    assert result.margin - result.half_width > 0
+    with pytest.raises(ValueError, match="'nonsense' is no search"):
+        make_agent(f"{path}+nonsense", game)
+    with pytest.raises(ValueError, match="no such policy file"):
+        make_agent("none.onnx+ismcts:100", game)
+
+
 def test_a_policy_can_be_sampled(finished: Path) -> None:
     games = BatchEnv("donguri", 256, num_players=3)
     games.reset([7] * 256)

@@ -8,6 +8,7 @@
 | ``cheat:N`` | search in the true world: the upper bound, and no player |
 | ``PATH.onnx`` | a trained policy's best action |
 | ``PATH.onnx:sample`` | an action drawn from its distribution |
+| ``PATH.onnx+ismcts:N`` | search that starts from the policy's best action; ``pimc``, ``search``, ``cheat`` likewise |
 """
 
 from __future__ import annotations
@@ -105,16 +106,21 @@ def make_agent(spec: str, game: Setup, seed: int = 0) -> Agent:
         return RandomAgent(seed)
     if spec == "greedy":
         return GreedyAgent(game)
-    path, _, how = spec.rpartition(":") if spec.endswith(":sample") else (spec, "", "")
     if spec.partition(":")[0] in SEARCHES:
         from trick_envs.agents.search import SearchAgent
 
         return SearchAgent(spec, game, seed)
-    if path.endswith(".onnx"):
+    if ".onnx+" in spec:
+        from trick_envs.agents.search import SearchAgent
+
+        policy, _, search = spec.rpartition("+")
+        return SearchAgent(search, game, seed, usual=make_agent(policy, game, seed))
+    path, sample = Path(spec.removesuffix(":sample")), spec.endswith(":sample")
+    if path.suffix == ".onnx":
         from trick_envs.agents.policy import PolicyAgent
 
-        return PolicyAgent(Path(path), game, sample=how == "sample", seed=seed)
+        return PolicyAgent(path, game, sample, seed)
     raise ValueError(
         f"{spec!r} is no player: expected 'random', 'greedy', a search such as 'pimc:100', or a path to a policy.onnx "
-        "(':sample' behind it draws from its distribution instead of playing its best action)"
+        "(':sample' behind it draws from its distribution instead of playing its best action, '+ismcts:100' searches)"
     )

@@ -73,12 +73,12 @@ def _cache_at(folder: Path) -> Iterator[None]:
         numba.config.CACHE_DIR = before
 
 
-def _compile(function: F, folder: Path) -> F:
+def _compile(function: F, folder: Path, inline: bool = True) -> F:
     with _cache_at(folder):
         try:
-            return numba.njit(function, cache=True, nogil=True, error_model="numpy", forceinline=True)
+            return numba.njit(function, cache=True, nogil=True, error_model="numpy", forceinline=inline)
         except RuntimeError:  # no folder can be written: compile anew in every process
-            return numba.njit(function, nogil=True, error_model="numpy", forceinline=True)
+            return numba.njit(function, nogil=True, error_model="numpy", forceinline=inline)
 
 
 def rule(function: F) -> F:
@@ -100,4 +100,4 @@ def bind(kernel: Callable[..., Any], functions: Mapping[str, Any], name: str, so
     )
     copy.__qualname__ = f"{name}.{kernel.__name__}"
     copy.__module__, copy.__doc__ = kernel.__module__, kernel.__doc__
-    return _compile(copy, cache_folder(source))
+    return _compile(copy, cache_folder(source), inline=not hasattr(kernel, "apart"))

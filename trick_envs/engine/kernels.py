@@ -62,6 +62,12 @@ def kernel(function: F) -> F:
     return function
 
 
+def apart(function: F) -> F:
+    """Marks a long kernel that is not to be compiled into those that call it, which would take minutes."""
+    function.apart = True  # type: ignore[attr-defined]
+    return function
+
+
 # --- playing ------------------------------------------------------------------------------------------------------
 
 

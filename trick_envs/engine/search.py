@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from trick_envs.engine.cards import CardSet, cards, first, has, is_empty, just, nth, put, rest, size, union, without
-from trick_envs.engine.kernels import find, kernel, kinds_of, likeliest
+from trick_envs.engine.kernels import apart, find, kernel, kinds_of, likeliest
 from trick_envs.engine.lowlevel import splitmix
-from trick_envs.engine.rng import draw_from
+from trick_envs.engine.rng import draw, draw_from
 from trick_envs.engine.table import OVER
 
 # The game's functions, as in ``kernels.py``.
@@ -28,7 +28,6 @@ fill_own: Any
 settle: Any
 plausible: Any
 
-PIMC, ISMCTS = range(2)
 OLD, WHERE, NEW, SEEN = range(4)  # rows of the scratch table of ``resample``
 ROWS, WIDTH = 4, 128
 
@@ -36,6 +35,7 @@ TRIES = 200  # to draw a world that respects the voids; see ``resample``
 WORLDS = 20  # until one is plausible
 WIDENING = 4  # a node has about half as many children as the root of its visits
 EXPLORATION = 0.7
+ONE_IN = 4  # plays of a play-out is a slip, where there are slips
 DOUBT = 1.0  # how many standard errors better than the rule of thumb's an action must look
 
 LOG_FACTORIAL = np.array([math.lgamma(n + 1.0) for n in range(WIDTH)])
@@ -117,6 +117,7 @@ def move_knowledge(state: Any, seat: int, slots: int, work: Any) -> None:
                 put(state.seen[other], work[NEW, slot])
 
 
+@apart
 @kernel
 def deal_unseen(state: Any, seat: int, streams: Any, i: int, work: Any) -> None:
     """Deals the cards that ``seat`` has not seen anew; see ``resample``."""
@@ -154,6 +155,14 @@ def deal_unseen(state: Any, seat: int, streams: Any, i: int, work: Any) -> None:
 
 
 @kernel
+def draw_bits(streams: Any, i: int) -> Any:
+    """64 random bits from ``streams[i]``."""
+    streams[i], bits = splitmix(streams[i])
+    return bits
+
+
+@apart
+@kernel
 def resample(state: Any, seat: int, streams: Any, i: int, work: Any) -> None:
     """Replaces what ``seat`` has not seen by a world drawn at random; its observation stays the same to the bit.
 
@@ -167,17 +176,23 @@ def resample(state: Any, seat: int, streams: Any, i: int, work: Any) -> None:
         deal_unseen(state, seat, streams, i, work)
         if plausible(state, seat):
             break
-    state.rng, _ = splitmix(streams[i])
+    state.rng = draw_bits(streams, i)
 
 
 # --- playing on ---------------------------------------------------------------------------------------------------
 
 
+@apart
 @kernel
-def play_out(state: Any) -> None:
-    """Plays the deal to its end by the rule of thumb, and scores it."""
+def play_out(state: Any, slips: bool) -> None:
+    """Plays the deal to its end by the rule of thumb, and scores it; with slips, now and then by any legal card."""
     while state.phase != OVER:
-        play(state, find(state, greedy(state)))
+        if slips and draw(state, ONE_IN) == 0:
+            allowed = kinds_of(state, legal(state))
+            action = nth(allowed, draw(state, size(allowed)))
+        else:
+            action = greedy(state)
+        play(state, find(state, action))
     score_deal(state)
 
 
@@ -193,22 +208,44 @@ def margin(state: Any, seat: int) -> float:
     return own - (total - own) / (n - 1)
 
 
+@apart
 @kernel
 def value_of(scratch: Any, action: int, seat: int) -> float:
     """The margin of a seat when an action is played in the world ``scratch[0]``, and the rest by the rule of thumb."""
     scratch[1] = scratch[0]
     world = scratch[1]
     play(world, find(world, action))
-    play_out(world)
+    play_out(world, False)
     return margin(world, seat)
+
+
+@kernel
+def begin_decision(states: Any, i: int, seed: Any, streams: Any) -> None:
+    """Starts the decision's random numbers.
+
+    They come from the player's seed and from what everybody knows of the position, so that they are the same however
+    games are batched.
+    """
+    state = states[i]
+    played = state.deal_number * 4096 + state.tricks * 16 + state.trick_size
+    _, bits = splitmix(seed ^ (state.seed * np.uint64(0x9E3779B97F4A7C15)))
+    _, streams[i] = splitmix(bits ^ np.uint64(played))
+
+
+@kernel
+def book(sums: Any, action: int, advantage: float) -> None:
+    """One more world in which an action was compared with the usual one."""
+    sums[0, action] += advantage
+    sums[1, action] += advantage * advantage
+    sums[2, action] += 1.0
 
 
 @kernel
 def surely_best(usual: int, actions: CardSet, sums: Any) -> int:
     """The best of some actions, as far as can be told.
 
-    The rule of thumb's own choice stands, unless another action is better in the same worlds by more than chance
-    makes likely: what counts is its mean advantage less ``DOUBT`` standard errors.
+    The usual one stands, unless another is better in the same worlds by more than chance makes likely: what counts is
+    its mean advantage less ``DOUBT`` standard errors.
     """
     best, most, actions = usual, 0.0, without(actions, just(usual))
     while not is_empty(actions):
@@ -223,27 +260,32 @@ def surely_best(usual: int, actions: CardSet, sums: Any) -> int:
 
 
 @kernel
-def pimc(states: Any, i: int, worlds: int, streams: Any, scratch: Any, work: Any, sums: Any) -> int:
-    """The best action over sampled worlds, each played out by the rule of thumb."""
-    root = states[i]
-    seat, actions = root.seat, kinds_of(root, legal(root))
-    if size(actions) == 1:
-        return first(actions)
-    usual = greedy(root)
-    sums[:] = 0.0
-    for _ in range(worlds):
-        scratch[0] = states[i]
-        resample(scratch[0], seat, streams, i, work)
-        standard = value_of(scratch, usual, seat)
-        left_over = without(actions, just(usual))
-        while not is_empty(left_over):
-            action = first(left_over)
-            left_over = rest(left_over)
-            advantage = value_of(scratch, action, seat) - standard
-            sums[0, action] += advantage
-            sums[1, action] += advantage * advantage
-            sums[2, action] += 1.0
-    return surely_best(usual, actions, sums)
+def pimc(
+    states: Any, worlds: int, seed: Any, actions: Any, streams: Any, scratch: Any, work: Any, sums: Any
+) -> None:  # fmt: skip
+    """The best action over sampled worlds, each played out by the rule of thumb; for every record that goes on.
+
+    ``actions`` come as the usual ones (the rule of thumb's, or a policy's), which the others have to beat.
+    """
+    for i in range(states.shape[0]):
+        root = states[i]
+        if root.phase == OVER:
+            continue
+        seat, usual, allowed = root.seat, actions[i], kinds_of(root, legal(root))
+        if size(allowed) == 1:
+            continue
+        begin_decision(states, i, seed, streams)
+        sums[:] = 0.0
+        for _ in range(worlds):
+            scratch[0] = states[i]
+            resample(scratch[0], seat, streams, i, work)
+            standard = value_of(scratch, usual, seat)
+            left_over = without(allowed, just(usual))
+            while not is_empty(left_over):
+                action = first(left_over)
+                left_over = rest(left_over)
+                book(sums, action, value_of(scratch, action, seat) - standard)
+        actions[i] = surely_best(usual, allowed, sums)
 
 
 # --- the tree -----------------------------------------------------------------------------------------------------
@@ -284,8 +326,11 @@ def descend(state: Any, node: int, tree: Any, gains: Any, low: float, high: floa
     return best, untried
 
 
+@apart
 @kernel
-def grow(world: Any, node: int, nodes: int, tree: Any, gains: Any, bounds: Any, path: Any) -> int:
+def grow(
+    world: Any, slips: bool, node: int, nodes: int, tree: Any, gains: Any, bounds: Any, path: Any
+) -> int:  # fmt: skip
     """One iteration below a node, in a world that has just come there; returns the new number of nodes."""
     depth = 0
     while world.phase != OVER:
@@ -301,7 +346,7 @@ def grow(world: Any, node: int, nodes: int, tree: Any, gains: Any, bounds: Any, 
         if grows:
             break
     if world.phase != OVER:
-        play_out(world)
+        play_out(world, slips)
     else:
         score_deal(world)
     for step in range(depth):
@@ -314,7 +359,7 @@ def grow(world: Any, node: int, nodes: int, tree: Any, gains: Any, bounds: Any, 
 
 @kernel
 def better_half(running: CardSet, usual: int, sums: Any) -> CardSet:
-    """The actions with the better mean advantage, and the rule of thumb's."""
+    """The actions with the better mean advantage, and the usual one."""
     kept, wanted = just(usual), (size(running) + 1) // 2
     while size(kept) < wanted:
         left_over = without(running, kept)
@@ -330,85 +375,65 @@ def better_half(running: CardSet, usual: int, sums: Any) -> CardSet:
 
 @kernel
 def ismcts(
-    states: Any, i: int, iterations: int, cheat: bool, streams: Any, scratch: Any, work: Any, sums: Any, tree: Any,
-    gains: Any, path: Any,
-) -> int:  # fmt: skip
+    states: Any, iterations: int, cheat: bool, seed: Any, actions: Any, streams: Any, scratch: Any, work: Any,
+    sums: Any, tree: Any, gains: Any, path: Any,
+) -> None:  # fmt: skip
     """The best action by information-set Monte Carlo tree search, the values of all seats backed up.
 
     An iteration plays one action in a drawn world, follows the tree below it through what is legal in that world,
     adds a node, plays the deal out by the rule of thumb, and gives every seat on the path its own margin. At the root
     all actions still in the running are tried in the same worlds, and the worse half drops out again and again
-    (sequential halving). The rule of thumb's choice stays to the end. ``cheat`` keeps the true world.
-    """
-    root = states[i]
-    seat, running = root.seat, kinds_of(root, legal(root))
-    if size(running) == 1:
-        return first(running)
-    usual = greedy(root)
-    sums[:] = 0.0
-    bounds = gains[-2:]
-    bounds[0], bounds[1] = 1e30, -1e30
-    tree[:, 0] = 0
-    nodes, left_over = 1, running
-    while not is_empty(left_over):  # the root's children: column 1 + how many actions are before
-        add_child(tree, gains, 0, nodes, first(left_over))
-        sums[3, first(left_over)] = nodes
-        nodes, left_over = nodes + 1, rest(left_over)
-    rounds = math.ceil(math.log2(size(running)))
-    for this_round in range(rounds):
-        for _ in range(max(1, iterations // (rounds * size(running)))):
-            scratch[0] = states[i]
-            if not cheat:
-                resample(scratch[0], seat, streams, i, work)
-            standard = 0.0
-            left_over = union(running, just(usual))
-            action = usual
-            while True:
-                scratch[1] = scratch[0]
-                world, node = scratch[1], int(sums[3, action])
-                play(world, find(world, action))
-                if nodes < gains.shape[0] - 2:
-                    tree[VISITS, node] += 1
-                    nodes = grow(world, node, nodes, tree, gains, bounds, path)
-                else:
-                    play_out(world)
-                its = margin(world, seat)
-                if action == usual:
-                    standard = its
-                advantage = its - standard
-                sums[0, action] += advantage
-                sums[1, action] += advantage * advantage
-                sums[2, action] += 1.0
-                left_over = without(left_over, just(action))
-                if is_empty(left_over):
-                    break
-                action = first(left_over)
-        if this_round < rounds - 1:
-            running = better_half(running, usual, sums)
-    return surely_best(usual, running, sums)
+    (sequential halving). The usual action, which comes in ``actions`` as for ``pimc``, stays to the end.
 
-
-@kernel
-def search_actions(
-    states: Any, method: int, effort: int, cheat: bool, seed: Any, actions: Any, streams: Any, scratch: Any, work: Any,
-    sums: Any, tree: Any, gains: Any, path: Any,
-) -> None:  # fmt: skip
-    """What a searching player names, for every record whose match goes on.
-
-    A decision's random numbers come from the player's seed and from what everybody knows of the position, so that
-    they are the same however games are batched.
+    ``cheat`` keeps the true world. Always the same line would then follow an action, with players that know it all;
+    so its play-outs have slips.
     """
     for i in range(states.shape[0]):
-        state = states[i]
-        if state.phase == OVER:
+        root = states[i]
+        if root.phase == OVER:
             continue
-        played = state.deal_number * 4096 + state.tricks * 16 + state.trick_size
-        _, bits = splitmix(seed ^ (state.seed * np.uint64(0x9E3779B97F4A7C15)))
-        _, streams[i] = splitmix(bits ^ np.uint64(played))
-        if method == PIMC:
-            actions[i] = pimc(states, i, effort, streams, scratch, work, sums)
-        else:
-            actions[i] = ismcts(states, i, effort, cheat, streams, scratch, work, sums, tree, gains, path)
+        seat, usual, running = root.seat, actions[i], kinds_of(root, legal(root))
+        if size(running) == 1:
+            continue
+        begin_decision(states, i, seed, streams)
+        sums[:] = 0.0
+        bounds = gains[-2:]
+        bounds[0], bounds[1] = 1e30, -1e30
+        tree[:, 0] = 0
+        nodes, left_over = 1, running
+        while not is_empty(left_over):  # the root's children: column 1 + how many actions are before
+            add_child(tree, gains, 0, nodes, first(left_over))
+            sums[3, first(left_over)] = nodes
+            nodes, left_over = nodes + 1, rest(left_over)
+        rounds = math.ceil(math.log2(size(running)))
+        for this_round in range(rounds):
+            for _ in range(max(1, iterations // (rounds * size(running)))):
+                scratch[0] = states[i]
+                if cheat:
+                    scratch[0].rng = draw_bits(streams, i)
+                else:
+                    resample(scratch[0], seat, streams, i, work)
+                standard, left_over, action = 0.0, running, usual
+                while True:
+                    scratch[1] = scratch[0]
+                    world, node = scratch[1], int(sums[3, action])
+                    play(world, find(world, action))
+                    if nodes < gains.shape[0] - 2:
+                        tree[VISITS, node] += 1
+                        nodes = grow(world, cheat, node, nodes, tree, gains, bounds, path)
+                    else:
+                        play_out(world, cheat)
+                    its = margin(world, seat)
+                    if action == usual:
+                        standard = its
+                    book(sums, action, its - standard)
+                    left_over = without(left_over, just(action))
+                    if is_empty(left_over):
+                        break
+                    action = first(left_over)
+            if this_round < rounds - 1:
+                running = better_half(running, usual, sums)
+        actions[i] = surely_best(usual, running, sums)
 
 
 @kernel
