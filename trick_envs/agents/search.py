@@ -12,7 +12,9 @@ from trick_envs.engine.game import Setup
 from trick_envs.engine.search import ROWS, WIDTH
 
 METHODS = ("pimc", "ismcts", "cheat")
-BEST = "pimc"  # what ``search:N`` means
+# What ``search:N`` means. At equal time (pimc:200 or pimc:100 against ismcts:1000) better in Zaraba 22 and Whist, by 1.5
+# and 1.2 points a deal; no difference to be seen in the other games.
+BEST = "ismcts"
 MAX_EFFORT = 1_000_000
 
 
@@ -24,7 +26,9 @@ class SearchAgent:
     upper bound of what search can do, and no player. ``search:N`` is the better of the first two as measured.
 
     A search compares actions with the usual one, and prefers another only where it is better by more than chance makes
-    likely. What is usual says the rule of thumb, or another player, such as a policy.
+    likely. What is usual says the rule of thumb, or another player, such as a policy. A policy's value is not asked:
+    looking ahead to one's next decision and taking the value there was worse than playing out (``-2.5 ± 0.9`` points a
+    deal with 40 worlds and the quickstart's policy).
 
     Args:
         spec: one of these.
