@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from trick_envs.agents import make_agent
 from trick_envs.engine.game import game_names, load_rules, setup
 from trick_envs.interfaces.batch import BatchEnv
 
@@ -19,10 +20,13 @@ SECTIONS = {
     "batch": "BatchEnv with observations, masks and rewards, plays/s",
     "env": "env() with a pick from the mask, steps/s",
     "raw_env": "raw_env() likewise, steps/s",
+    "pimc": "pimc:100, decisions/s (1 over the median time)",
+    "ismcts": "ismcts:1000, decisions/s likewise",
     "training": "self-play PPO on 5-player Pepper, samples/s",
 }
 RUNS = 5
 SECONDS = 0.5  # a run
+MOMENTS = 200  # decisions of a search, at least
 
 
 def run_bench(only: Sequence[str], games: Sequence[str], console: Any) -> dict[str, dict[str, float]]:
@@ -130,6 +134,26 @@ def _aec(maker: str) -> Callable[[str, int], float]:
     return measure
 
 
+def _search(spec: str) -> Callable[[str, int], float]:
+    """Decisions where there is a choice, at all moments of deals that greedy players play."""
+
+    def measure(game: str, num_players: int) -> float:
+        games = BatchEnv(game, 1, num_players, 1)
+        player, greedy = make_agent(spec, games.setup), make_agent("greedy", games.setup)
+        games.reset(0)
+        player.act(games.observations, games.action_masks, games.states)  # compiles
+        times: list[float] = []
+        while sum(times) < RUNS * SECONDS or len(times) < MOMENTS:
+            if games.action_masks.sum() > 1:
+                start = time.perf_counter()
+                player.act(games.observations, games.action_masks, games.states)
+                times.append(time.perf_counter() - start)
+            games.step(greedy.act(games.observations, games.action_masks, games.states))
+        return 1.0 / statistics.median(times)
+
+    return measure
+
+
 def _training() -> dict[str, float]:
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     from training.config import RunConfig
@@ -143,6 +167,8 @@ _MEASURES: dict[str, Callable[[str, int], float]] = {
     "batch": _batch,
     "env": _aec("env"),
     "raw_env": _aec("raw_env"),
+    "pimc": _search("pimc:100"),
+    "ismcts": _search("ismcts:1000"),
 }
 
 

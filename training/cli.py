@@ -274,7 +274,9 @@ def replay(file: Annotated[Path, typer.Argument(help="A match record, as trick d
 
 @app.command()
 def bench(
-    only: Annotated[list[str] | None, typer.Option("--only", help="playouts, batch, env, raw_env, training.")] = None,
+    only: Annotated[
+        list[str] | None, typer.Option("--only", help="playouts, batch, env, raw_env, pimc, ismcts, training.")
+    ] = None,
     games: Annotated[list[str] | None, typer.Option("--games", help="Games, such as pepper or pepper-5.")] = None,
     json_file: JsonOption = None,
 ) -> None:
