@@ -50,7 +50,7 @@ class SearchAgent:
         self.game = game
         self._usual = usual or GreedyAgent(game)
         self._effort = int(number)
-        nodes = 2 * self._effort + WIDTH
+        nodes = 0 if self._method == "pimc" else 2 * self._effort + WIDTH
         self._room = (np.zeros(2, game.rules.dtype), np.zeros((ROWS, WIDTH), np.int64), np.zeros((4, WIDTH)))
         self._tree_room = (np.zeros((5, nodes), np.int64), np.zeros(nodes), np.zeros((2, 4096), np.int64))
         self.seed(seed)

@@ -345,17 +345,6 @@ def look_all(states: Any, observations: Any, masks: Any, seats: Any) -> None:
 
 
 @kernel
-def first_illegal(states: Any, actions: Any) -> int:
-    """The index of the first record whose action is not legal, or -1."""
-    for i in range(states.shape[0]):
-        action = actions[i]
-        state = states[i]
-        if action < 0 or action >= state.kinds or state.phase == OVER or find(state, action) < 0:
-            return i
-    return -1
-
-
-@kernel
 def step_rows(
     states: Any,
     template: Any,

@@ -12,7 +12,21 @@ from typing import Any
 
 import numpy as np
 
-from trick_envs.engine.cards import CardSet, cards, first, has, is_empty, just, nth, put, rest, size, union, without
+from trick_envs.engine.cards import (
+    EMPTY,
+    CardSet,
+    cards,
+    first,
+    has,
+    is_empty,
+    just,
+    nth,
+    put,
+    rest,
+    size,
+    union,
+    without,
+)
 from trick_envs.engine.kernels import apart, find, kernel, kinds_of, likeliest
 from trick_envs.engine.lowlevel import splitmix
 from trick_envs.engine.rng import draw, draw_from
@@ -220,16 +234,18 @@ def value_of(scratch: Any, action: int, seat: int) -> float:
 
 
 @kernel
-def begin_decision(states: Any, i: int, seed: Any, streams: Any) -> None:
-    """Starts the decision's random numbers.
+def begin_decision(states: Any, i: int, seed: Any, streams: Any, sums: Any) -> CardSet:
+    """The actions to choose from, none if the match is over. Starts the decision's random numbers and its books.
 
-    They come from the player's seed and from what everybody knows of the position, so that they are the same however
-    games are batched.
+    The numbers come from the player's seed and from what everybody knows of the position, so that they are the same
+    however games are batched.
     """
     state = states[i]
     played = state.deal_number * 4096 + state.tricks * 16 + state.trick_size
     _, bits = splitmix(seed ^ (state.seed * np.uint64(0x9E3779B97F4A7C15)))
     _, streams[i] = splitmix(bits ^ np.uint64(played))
+    sums[:] = 0.0
+    return EMPTY if state.phase == OVER else kinds_of(state, legal(state))
 
 
 @kernel
@@ -268,14 +284,9 @@ def pimc(
     ``actions`` come as the usual ones (the rule of thumb's, or a policy's), which the others have to beat.
     """
     for i in range(states.shape[0]):
-        root = states[i]
-        if root.phase == OVER:
+        seat, usual, allowed = states[i].seat, actions[i], begin_decision(states, i, seed, streams, sums)
+        if size(allowed) < 2:
             continue
-        seat, usual, allowed = root.seat, actions[i], kinds_of(root, legal(root))
-        if size(allowed) == 1:
-            continue
-        begin_decision(states, i, seed, streams)
-        sums[:] = 0.0
         for _ in range(worlds):
             scratch[0] = states[i]
             resample(scratch[0], seat, streams, i, work)
@@ -389,14 +400,9 @@ def ismcts(
     so its play-outs have slips.
     """
     for i in range(states.shape[0]):
-        root = states[i]
-        if root.phase == OVER:
+        seat, usual, running = states[i].seat, actions[i], begin_decision(states, i, seed, streams, sums)
+        if size(running) < 2:
             continue
-        seat, usual, running = root.seat, actions[i], kinds_of(root, legal(root))
-        if size(running) == 1:
-            continue
-        begin_decision(states, i, seed, streams)
-        sums[:] = 0.0
         bounds = gains[-2:]
         bounds[0], bounds[1] = 1e30, -1e30
         tree[:, 0] = 0

@@ -94,7 +94,7 @@ class Opponents:
                 f"not shape {actions.shape} of {actions.dtype}"
             )
         actions = actions.astype(np.int64, copy=False)
-        wrong = self.setup.kernels.first_illegal(states, actions)
+        wrong = self.setup.kernels.first_illegal_of(states, np.arange(len(states)), actions)
         if wrong >= 0:
             reason = why_illegal(self.setup, states[wrong : wrong + 1], int(actions[wrong]))
             raise ValueError(f"opponent {self._names[number]}: {reason}")
