@@ -5,7 +5,6 @@ from __future__ import annotations
 import statistics
 import time
 
-import torch
 from stable_baselines3.common.callbacks import BaseCallback
 
 from training.config import RunConfig
@@ -36,9 +35,7 @@ def training_rates(config: RunConfig) -> dict[str, float]:
     prepare(config, model)
     samples = config.ppo.num_envs * config.ppo.num_steps
     watch = _Stopwatch()
-    threads = torch.get_num_threads()
     model.learn(samples * ITERATIONS, callback=watch)
-    torch.set_num_threads(threads)
     rollouts = [end - begin for begin, end in zip(watch.begun, watch.ended, strict=True)][1:]
     whole = [later - begin for begin, later in zip(watch.begun, watch.begun[1:], strict=False)][1:]
     return {

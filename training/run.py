@@ -100,6 +100,7 @@ def new_model(config: RunConfig) -> MaskablePPO:
     Raises:
         RunError: if the weights that it is to start with are not there or do not fit.
     """
+    torch.set_num_threads(config.threads)  # first weights depend on it: the last bits of torch's QR do
     ppo, network = config.ppo, config.network
     env = _games(config, seed=config.seed << 32)
     model = MaskablePPO(
