@@ -127,15 +127,15 @@ def test_an_interrupted_arena_goes_on_to_the_same_table(tmp_path: Path, monkeypa
     specs = ("random", "greedy", "pimc:1")
     play(tmp_path / "whole", *specs, deals=50).write(tmp_path / "whole")
     with monkeypatch.context() as patch:
-        count_chunks(patch, stop_after=4)
+        count_chunks(patch, stop_after=40)
         with pytest.raises(KeyboardInterrupt):
             play(tmp_path / "stopped", *specs, deals=50)
-    assert len(lines(tmp_path / "stopped")) == 1 + 4
+    assert len(lines(tmp_path / "stopped")) == 1 + 40
     with (tmp_path / "stopped" / LOG).open("a") as file:
         file.write('{"players": ["greedy", "rand')  # the power went while a line was written
     played = count_chunks(monkeypatch)
     play(tmp_path / "stopped", *specs, deals=50).write(tmp_path / "stopped")
-    assert len(played) == 3 * 3 - 4
+    assert len(played) == 3 + 2 * 50 - 40  # greedy and random play in chunks; every deal of the search is kept at once
     for name in ("results.json", "results.csv", "results.md"):
         assert (tmp_path / "stopped" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
     played.clear()
@@ -154,6 +154,16 @@ def test_processes_play_the_same_table(tmp_path: Path, policy: str) -> None:
     assert other.as_dict()["meetings"] != json.loads((tmp_path / "1" / "results.json").read_text())["meetings"]
 
 
+def test_choices_by_chance_hang_on_the_deal_and_not_on_what_is_played_beside_it(
+    tmp_path: Path, policy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    together = play(tmp_path / "together", "random", f"{policy}:sample", deals=40)
+    monkeypatch.setattr(arena, "CHUNK", 5)
+    apart = play(tmp_path / "apart", "random", f"{policy}:sample", deals=40)
+    assert len(lines(tmp_path / "apart")) == 1 + 40 // 5
+    assert apart.meetings == together.meetings
+
+
 def test_more_players_and_deals_use_what_has_been_played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     play(tmp_path, "random", "greedy", deals=2 * CHUNK)
     played = count_chunks(monkeypatch)
@@ -161,7 +171,7 @@ def test_more_players_and_deals_use_what_has_been_played(tmp_path: Path, monkeyp
     assert [task.first for task in played] == [2 * CHUNK]
     played.clear()
     play(tmp_path, "greedy", "random", "pimc:1", deals=CHUNK)
-    assert len(played) == 2
+    assert [task.deals for task in played] == [1] * 2 * CHUNK
 
 
 def test_a_policy_that_was_trained_on_is_another_player(tmp_path: Path, policy: str, monkeypatch: Any) -> None:

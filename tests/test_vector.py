@@ -100,6 +100,11 @@ def test_agents_and_functions_play_as_in_the_single_environment(mode):
     assert compare_with_sync(PEPPER, mode, opponents=mixed, num_players=5) > 0
 
 
+def test_searches_and_sampled_policies_play_as_in_the_single_environment(policy_file):
+    mixed = [f"{policy_file}:sample", "ismcts:20", f"{policy_file}+pimc:2", "random"]
+    assert compare_with_sync(PEPPER, AutoresetMode.SAME_STEP, opponents=mixed, num_players=5) > 0
+
+
 @every_mode
 @pytest.mark.parametrize("illegal", ["terminate", "random"])
 def test_illegal_actions_do_the_same_as_in_the_single_environment(mode, illegal):

@@ -4,10 +4,10 @@ A deal is played with the same cards once for every seat of the one player among
 the other way round; the margin is what the one player then has more than the other, a seat, the mean of both ways. In
 team games it is two against two, once for either team.
 
-Deals are played in chunks. A finished chunk is a line of ``chunks.jsonl`` in the arena's folder, so that an arena that
-was stopped goes on where it was. What a chunk's players choose by chance hangs on the arena's seed and on the chunk
-alone, and whether a pair has played enough is asked after each of its chunks in their order: the table is the same
-whatever the number of processes, interruptions, or the order of the players.
+Deals are played in chunks, those of searching players one by one. A finished chunk is a line of ``chunks.jsonl`` in the
+arena's folder, so that an arena that was stopped goes on where it was. What players choose by chance hangs on the
+arena's seed and on the deal alone, and whether a pair has played enough is asked after every so many of its deals in
+their order: the table is the same whatever the number of processes, interruptions, or the order of the players.
 """
 
 from __future__ import annotations
@@ -42,15 +42,15 @@ import trick_envs
 from training.evaluation import half_width_95, own_points_and_margins, play_deals, seatings, short_name
 from training.files import write_json, write_text
 from training.plots import heat_map
-from trick_envs.agents import Actions, Agent, make_agent
+from trick_envs.agents import SEARCHES, Actions, Agent, make_agent
 from trick_envs.engine.game import Setup
 from trick_envs.interfaces.batch import BatchEnv
 
-CHUNK = 20  # deals that are played, and kept, together
+CHUNK = 20  # deals that are played, and kept, together; after as many a pair asks whether it may stop
 FEWEST = 100  # deals before a pair may stop early: an interval over fewer of them is itself unsure
 MAX_DEALS = 1_000_000  # the deals of the next seed begin after these
 LOG = "chunks.jsonl"
-FORMAT = 1
+FORMAT = 2
 
 
 @dataclass(frozen=True)
@@ -69,6 +69,11 @@ class Player:
     def id(self) -> str:
         """What tells it from all others, also from an earlier policy in the same file."""
         return f"{self.spec}@{self.digest}" if self.digest else self.spec
+
+    @property
+    def searches(self) -> bool:
+        """Whether it takes so long that each of its deals is kept at once."""
+        return self.spec.rpartition("+")[2].partition(":")[0] in SEARCHES
 
 
 @dataclass(frozen=True)
@@ -187,9 +192,8 @@ def play_chunk(task: Task) -> Chunk:
         ways.pop()
     margins = np.zeros(task.deals)
     for number, (lone, rest, sign) in enumerate(ways):
-        for player, seed in zip(
-            (lone, rest), np.random.SeedSequence((task.seed, task.first, number)).generate_state(2), strict=True
-        ):
+        seeds = np.random.SeedSequence((task.seed, number)).generate_state(2)
+        for player, seed in zip((lone, rest), seeds, strict=True):
             player.seed(int(seed))
         points = play_deals(game, lone, rest, task.seed * MAX_DEALS + task.first, task.deals)
         margins += sign * own_points_and_margins(game, points)[1] / len(ways)
@@ -205,13 +209,14 @@ class Pair:
     Attributes:
         players: in the order of their names, whatever the order in which they were given.
         margins: the first player's over the second, of the deals that count: those in their order up to the first gap,
-            or to the chunk after which the interval was narrow enough.
+            or to the one after which the interval was narrow enough.
     """
 
     def __init__(self, plan: Plan, one: Player, other: Player) -> None:
         self.players = (one, other) if one.id < other.id else (other, one)
         self.margins: list[float] = []
         self._plan = plan
+        self._chunk = 1 if one.searches or other.searches else CHUNK
         self._chunks: dict[int, Chunk] = {}
         self._asked: set[int] = set()
         self._sure = False
@@ -238,13 +243,13 @@ class Pair:
         """The next chunk that nobody plays yet, if more are wanted; not more than so many ahead of those that count."""
         if self.is_open:
             begin = len(self.margins)
-            for first in range(begin, min(begin + ahead * CHUNK, self._plan.deals), CHUNK):
+            for first in range(begin, min(begin + ahead * self._chunk, self._plan.deals), self._chunk):
                 if first not in self._chunks and first not in self._asked:
                     return Task(self._plan.game, self.players, self._plan.seed, first, self._length(first))
         return None
 
     def _length(self, first: int) -> int:
-        return min(CHUNK, self._plan.deals - first)
+        return min(self._chunk, self._plan.deals - first)
 
     def ask(self, task: Task) -> None:
         """Notes that somebody plays a chunk."""
@@ -252,18 +257,20 @@ class Pair:
 
     def take(self, chunk: Chunk) -> None:
         """Counts a chunk, if it is one of the plan's."""
-        if chunk.first % CHUNK or len(chunk.margins) != self._length(chunk.first):
+        if chunk.first % self._chunk or len(chunk.margins) != self._length(chunk.first):
             return
         self._chunks[chunk.first] = chunk
         while self.is_open and len(self.margins) in self._chunks:
             self.margins += self._chunks[len(self.margins)].margins
-            if self._plan.half_width is not None and len(self.margins) >= FEWEST:
+            asks = len(self.margins) >= FEWEST and len(self.margins) % CHUNK == 0
+            if self._plan.half_width is not None and asks:
                 self._sure = half_width_95(self.margins) <= self._plan.half_width
 
-    def work(self) -> Iterator[tuple[Player, int, float]]:
-        """Decisions and seconds of the players, chunk by chunk."""
-        for chunk in self._chunks.values():
-            yield from zip(self.players, chunk.decisions, chunk.seconds, strict=True)
+    def speed(self) -> Iterator[tuple[Player, float]]:
+        """Decisions a second of either player."""
+        for i, player in enumerate(self.players):
+            seconds = sum(chunk.seconds[i] for chunk in self._chunks.values())
+            yield player, sum(chunk.decisions[i] for chunk in self._chunks.values()) / max(seconds, 1e-9)
 
 
 class Log:
@@ -325,7 +332,6 @@ def _settings(plan: Plan) -> dict[str, Any]:
             "game": plan.game.rules.name,
             "num players": plan.game.num_players,
             "seed": plan.seed,
-            "chunks of": CHUNK,
             "version": f"{trick_envs.__version__}-{_digest_of_code(plan.game)}",
         }
     }
@@ -458,7 +464,8 @@ class Standings:
         meetings: by player and opponent, either way round.
         ratings: of every player, mean and standard deviation, from who won how many deals (Plackett-Luce, by
             openskill): a summary only, which knows nothing of points.
-        speed: decisions a second of every player; what a clock says, so never the same twice.
+        speed: decisions a second of every player, where it was fastest (beside searches, which play one deal at a
+            time, a fast player has little to do at once); what a clock says, so never the same twice.
     """
 
     def __init__(self, plan: Plan, pairs: Sequence[Pair]) -> None:
@@ -471,12 +478,10 @@ class Standings:
             self.meetings[one, other] = Meeting(one, other, deals, margin, width)
             self.meetings[other, one] = Meeting(other, one, deals, 0.0 - margin, width)
         self.ratings = self._rate(pairs)
-        work = {name: [0, 0.0] for name in self.names}
+        self.speed = dict.fromkeys(self.names, 0.0)
         for pair in pairs:
-            for player, decisions, seconds in pair.work():
-                work[player.spec][0] += decisions
-                work[player.spec][1] += seconds
-        self.speed = {name: decisions / max(seconds, 1e-9) for name, (decisions, seconds) in work.items()}
+            for player, speed in pair.speed():
+                self.speed[player.spec] = max(speed, self.speed[player.spec])
 
     def _rate(self, pairs: Sequence[Pair]) -> dict[str, tuple[float, float]]:
         model = PlackettLuce(tau=0.0)  # players do not change while they play

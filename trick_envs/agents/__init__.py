@@ -19,6 +19,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from trick_envs.agents.chance import Chance, pick
 from trick_envs.engine.game import Setup
 
 SEARCHES = ("search", "pimc", "ismcts", "cheat")
@@ -44,6 +45,7 @@ class Agent(Protocol):
             action_masks: ``(B, A)``, its legal actions; a row of zeros gets any action.
             states: ``(B,)`` records, for players that compute on the game itself (they read of it only what the
                 seat to act has seen). ``BatchEnv.states``, or ``env.unwrapped.states`` of an AEC environment.
+                With them a decision's random choices are the same however games are batched.
 
         Returns:
             ``(B,) int64`` legal actions.
@@ -64,12 +66,11 @@ class RandomAgent:
         self.seed(seed)
 
     def seed(self, seed: int) -> None:
-        self._rng = np.random.default_rng(seed)
+        self._chance = Chance(seed)
 
     def act(self, observations: Any, action_masks: Any, states: Any = None) -> Actions:
         masks = np.asarray(action_masks)
-        draws = self._rng.random(masks.shape, np.float32)
-        return np.asarray((draws + 1.0) * (masks != 0)).argmax(axis=1)
+        return pick(masks != 0, self._chance.draw(len(masks), states))
 
 
 class GreedyAgent:

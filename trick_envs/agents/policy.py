@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from trick_envs.agents.chance import Chance, pick
 from trick_envs.engine.game import Setup
 
 METADATA_KEY = "trick_envs"
@@ -88,7 +89,7 @@ class PolicyAgent:
 
     def seed(self, seed: int) -> None:
         """Starts its draws anew."""
-        self._rng = np.random.default_rng(seed)
+        self._chance = Chance(seed)
 
     def evaluate(
         self, observations: npt.NDArray[Any], action_masks: npt.NDArray[Any]
@@ -106,8 +107,9 @@ class PolicyAgent:
     ) -> npt.NDArray[np.int64]:
         """Its best action for every row, or one drawn from its distribution."""
         logits, _ = self.evaluate(observations, action_masks)
-        if self._sample:  # the Gumbel trick: adding this noise and taking the best draws from the softmax
-            return np.asarray(logits + self._rng.gumbel(size=logits.shape)).argmax(axis=1)
+        if self._sample:
+            likely = np.exp(logits - logits.max(axis=1, keepdims=True))
+            return pick(likely, self._chance.draw(len(likely), states))
         return logits.argmax(axis=1)
 
     def __getstate__(self) -> dict[str, Any]:

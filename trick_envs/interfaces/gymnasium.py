@@ -37,7 +37,7 @@ class SeatEnv(gymnasium.Env[Observation, np.int64]):
         seat: where the learner sits; ``None`` draws a seat for each match.
         opponents: one player for all other seats, or a list with one for each, clockwise from the learner. A player
             is a spec (``"greedy"``, …), an ``Agent``, or a function ``(observations, action_masks) -> actions`` on
-            batches (here of one row). Agents are seeded anew for each match.
+            batches (here of one row). An ``Agent`` that is given as such is seeded anew for each match.
         illegal: what an illegal action does: ``"terminate"`` ends the match with a reward of -1, ``"raise"`` is a
             ``ValueError``, ``"random"`` plays a random legal card instead.
         reward: ``"score"``, ``"zero_sum"`` or ``"win"``.

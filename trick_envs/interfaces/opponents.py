@@ -48,6 +48,7 @@ class Opponents:
         self.setup = game
         self.agents: list[Agent | Policy] = []
         self._names: list[str] = []
+        self._given: list[Any] = []
         self.players = np.array([self._number(opponent) for opponent in listed], np.int64)
 
     def _number(self, opponent: Any) -> int:
@@ -62,6 +63,7 @@ class Opponents:
                 if known is opponent:
                     return number
             name, agent = str(getattr(opponent, "name", opponent)), opponent
+            self._given.append(agent)
         else:
             raise ValueError(f"opponents: expected a spec such as 'greedy', an agent or a function, not {opponent!r}")
         self.agents.append(agent)
@@ -69,8 +71,11 @@ class Opponents:
         return len(self.agents) - 1
 
     def seed(self, seed: int) -> None:
-        """Starts the random choices of the agents anew."""
-        for number, agent in enumerate(self.agents):
+        """Starts the random choices of the agents anew that were given as such.
+
+        Those made from a spec keep their seed: they draw by the seed of the match (``trick_envs/agents/chance.py``).
+        """
+        for number, agent in enumerate(self._given):
             if hasattr(agent, "seed"):
                 agent.seed((seed + number) % (MAX_SEED + 1))
 

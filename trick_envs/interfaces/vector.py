@@ -41,8 +41,8 @@ class VectorSeatEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]])
     Args:
         game: the game, such as ``"pepper"``.
         num_envs: how many games.
-        seat, opponents, illegal, reward, num_players, num_deals, options: as for ``SeatEnv``. Agents with random
-            choices (other than ``"random"``) are seeded by ``reset(seed=…)`` alone, not anew for every match.
+        seat, opponents, illegal, reward, num_players, num_deals, options: as for ``SeatEnv``. An ``Agent`` that is
+            given as such is seeded by ``reset(seed=…)`` alone, not anew for every match.
         autoreset_mode: when the next match of a game begins: with the step after the last one (``NEXT_STEP``, whose
             action is ignored), with the last one itself (``SAME_STEP``; the end is in ``infos["final_obs"]`` and
             ``infos["final_info"]``), or by ``reset(options={"reset_mask": …})`` (``DISABLED``).
