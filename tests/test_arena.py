@@ -266,6 +266,37 @@ def test_one_command_plays_every_game(tmp_path: Path) -> None:
     assert all((tmp_path / name / "results.json").is_file() for name in folders)
 
 
+def test_the_evaluate_command_measures_one_player_against_the_ladder(tmp_path: Path, policy: str) -> None:
+    found = tmp_path / "found.json"
+    arguments = ["--game", "donguri", "--num-players", "3", "--deals", "4", "--folder", str(tmp_path / "arena")]
+    result = CliRunner().invoke(app, ["evaluate", *arguments, "--json", str(found), policy])
+    assert result.exit_code == 0, result.output
+    report = json.loads(found.read_text())
+    assert [entry["opponent"] for entry in report["results"]] == ["random", "greedy", "pimc:10", "ismcts:1000"]
+    assert {entry["player"] for entry in report["results"]} == {policy}
+    for entry in report["results"]:
+        assert entry["deals"] == 4
+        assert f"{entry['margin']:+.2f} ± {entry['half_width']:.2f}" in result.output
+    assert len({tuple(line["players"]) for line in lines(tmp_path / "arena")[1:]}) == 4  # they do not meet each other
+
+
+def test_evaluating_a_rung_leaves_it_out_of_the_ladder(tmp_path: Path) -> None:
+    arguments = ["--game", "donguri", "--num-players", "3", "--deals", "2", "--folder", str(tmp_path)]
+    result = CliRunner().invoke(app, ["evaluate", *arguments, "pimc:10"])
+    assert result.exit_code == 0, result.output
+    assert "ismcts:1000" in result.output
+
+
+def test_evaluate_and_arena_use_what_the_other_has_played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    arguments = ["--game", "donguri", "--num-players", "3", "--deals", "20", "--folder", str(tmp_path)]
+    assert CliRunner().invoke(app, ["evaluate", *arguments, "greedy", "random", "pimc:1"]).exit_code == 0
+    played = count_chunks(monkeypatch)
+    assert CliRunner().invoke(app, ["arena", *arguments, "random", "greedy", "pimc:1"]).exit_code == 0
+    assert {frozenset(player.spec for player in task.players) for task in played} == {frozenset({"random", "pimc:1"})}
+    rows = json.loads((tmp_path / "results.json").read_text())["meetings"]
+    assert len(rows) == 6
+
+
 def test_ctrl_c_says_how_to_go_on_and_leaves_no_process(tmp_path: Path) -> None:
     arguments = ["--game", "donguri", "--workers", "2", "--folder", str(tmp_path), "--deals", "100000"]
     command = [sys.executable, "-m", "training.cli", "arena", *arguments, "random", "pimc:5"]

@@ -13,10 +13,8 @@ import yaml
 
 pytest.importorskip("sb3_contrib")
 from rich.console import Console
-from typer.testing import CliRunner
 
 from training import run
-from training.cli import app
 from training.config import ConfigError, RunConfig, dump_config, load_config
 from training.evaluation import evaluate, play_deals, seatings
 from trick_envs import BatchEnv, make_agent, setup
@@ -234,13 +232,3 @@ def test_greedy_beats_random_by_a_wide_margin(name: str, players: int) -> None:
     game = setup(name, players)
     result = evaluate(game, GreedyAgent(game), RandomAgent(), 200)
     assert result.margin - result.half_width > 2
-
-
-def test_the_evaluate_command_prints_a_table_and_writes_json(finished: Path, tmp_path: Path) -> None:
-    target = tmp_path / "out.json"
-    arguments = ["evaluate", "--game", "donguri", "--num-players", "3", "--deals", "10", "--json", str(target)]
-    result = CliRunner().invoke(app, [*arguments, str(finished / "policy.onnx"), "random"])
-    assert result.exit_code == 0, result.output
-    assert "random" in result.output
-    (report,) = json.loads(target.read_text())["results"]
-    assert (report["opponent"], report["deals"]) == ("random", 10)

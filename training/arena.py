@@ -27,7 +27,6 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import cache
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +48,7 @@ from trick_envs.interfaces.batch import BatchEnv
 CHUNK = 20  # deals that are played, and kept, together; after as many a pair asks whether it may stop
 FEWEST = 100  # deals before a pair may stop early: an interval over fewer of them is itself unsure
 MAX_DEALS = 1_000_000  # the deals of the next seed begin after these
+LADDER = ("random", "greedy", "pimc:10", "ismcts:1000")  # whom a player is measured against, if nobody else is named
 LOG = "chunks.jsonl"
 FORMAT = 2
 
@@ -86,6 +86,7 @@ class Plan:
         deals: for every pair, at most.
         half_width: a pair stops when its 95 % interval is ± this or narrower; ``None`` plays all deals.
         seed: of deals and players.
+        only_first: the first player meets all others, and they do not meet each other.
     """
 
     game: Setup
@@ -93,10 +94,21 @@ class Plan:
     deals: int
     half_width: float | None
     seed: int
+    only_first: bool = False
+
+    def pairs(self) -> list[Pair]:
+        """Who is to meet."""
+        met = 1 if self.only_first else len(self.players)
+        return [Pair(self, one, other) for i, one in enumerate(self.players[:met]) for other in self.players[i + 1 :]]
 
 
 def make_plan(
-    game: Setup, specs: Sequence[str], deals: int = 1000, half_width: float | None = None, seed: int = 0
+    game: Setup,
+    specs: Sequence[str],
+    deals: int = 1000,
+    half_width: float | None = None,
+    seed: int = 0,
+    only_first: bool = False,
 ) -> Plan:
     """Checks what an arena is to play.
 
@@ -117,7 +129,8 @@ def make_plan(
         raise ValueError(f"half width: expected a number of points above 0, not {half_width}")
     for spec in specs:
         make_agent(spec, game)
-    return Plan(game, tuple(Player(spec, _digest_of_policy(spec)) for spec in specs), deals, half_width, seed)
+    players = tuple(Player(spec, _digest_of_policy(spec)) for spec in specs)
+    return Plan(game, players, deals, half_width, seed, only_first)
 
 
 def _digest_of_policy(spec: str) -> str:
@@ -365,7 +378,7 @@ def play_arena(
     """
     folder.mkdir(parents=True, exist_ok=True)
     log = Log(folder / LOG, _settings(plan))
-    pairs = [Pair(plan, one, other) for one, other in combinations(plan.players, 2)]
+    pairs = plan.pairs()
     by_ids = {pair.ids: pair for pair in pairs}
     for chunk in log.chunks:
         if chunk.players in by_ids:
@@ -505,7 +518,8 @@ class Standings:
 
     def rows(self) -> list[Meeting]:
         """All meetings in the order of the players."""
-        return [self.meetings[one, other] for one in self.names for other in self.names if one != other]
+        wanted = [(one, other) for one in self.names for other in self.names]
+        return [self.meetings[names] for names in wanted if names in self.meetings]
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON: the same for the same plan and code, on the same machine, to the last bit."""

@@ -9,8 +9,9 @@ import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
@@ -21,6 +22,9 @@ except ImportError as missing:  # a core install
     raise SystemExit(
         "the trick command needs typer and rich: pip install 'trick_envs[cli]' ([train], to train)"
     ) from missing
+
+if TYPE_CHECKING:
+    from training.arena import Pair, Plan, Standings
 
 app = typer.Typer(
     help="Trick-taking card games for reinforcement learning: train, evaluate, measure.",
@@ -56,6 +60,16 @@ def _a_run() -> Iterator[None]:
 
 GameOption = Annotated[str, typer.Option("--game", help="The game, such as pepper.")]
 PlayersOption = Annotated[int | None, typer.Option("--num-players", help="Seats; the default is the game's own.")]
+DealsOption = Annotated[int, typer.Option("--deals", help="Different deals for every pair, at most.")]
+HalfWidthOption = Annotated[
+    float | None, typer.Option("--half-width", help="A pair stops when its 95 % interval is ± this, such as 0.2.")
+]
+SeedOption = Annotated[int, typer.Option("--seed", help="Of deals and players.")]
+WorkersOption = Annotated[int, typer.Option("--workers", min=1, help="Processes; the figures are the same.")]
+ArenaFolderOption = Annotated[
+    Path | None,
+    typer.Option("--folder", help="Where finished deals are kept, and results go; runs/arena-GAME-PLAYERS by default."),
+]
 JsonOption = Annotated[Path | None, typer.Option("--json", help="Write the figures to this file, too.")]
 
 
@@ -142,36 +156,36 @@ def exploit(
 def evaluate(
     players: Annotated[
         list[str],
-        typer.Argument(help="The player to measure, then its opponents (random and greedy, if none is named)."),
+        typer.Argument(help="The player to measure, then its opponents (the ladder, if none is named)."),
     ],
     game: GameOption,
     num_players: PlayersOption = None,
-    deals: Annotated[int, typer.Option("--deals", min=2, help="Different deals against each opponent.")] = 1000,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Of deals and players.")] = 0,
+    deals: DealsOption = 200,
+    half_width: HalfWidthOption = None,
+    seed: SeedOption = 0,
+    workers: WorkersOption = 1,
+    folder: ArenaFolderOption = None,
     json_file: JsonOption = None,
 ) -> None:
-    """Measure a player on duplicate deals: the same cards from every seat."""
-    from rich.progress import Progress
+    """Measure one player against the ladder: random, greedy, pimc:10, ismcts:1000.
 
-    from training.evaluation import evaluate as measure
+    The same as trick arena, but the opponents do not meet each other. What either has played, the other uses.
+    """
+    from training.arena import LADDER, make_plan
     from training.evaluation import results_table
     from training.files import write_json
-    from trick_envs.agents import make_agent
     from trick_envs.engine.game import setup
 
-    table = setup(game, num_players, 1)
     player, *opponents = players
-    against = [make_agent(spec, table) for spec in opponents or ["random", "greedy"]]
-    measured = make_agent(player, table)
-    with Progress(console=out, transient=True) as bar:
-        task = bar.add_task("deals", total=deals * len(against))
-        results = [
-            measure(table, measured, opponent, deals, seed, lambda n: bar.advance(task, n)) for opponent in against
-        ]
-    out.print(results_table(results, f"{table.rules.game.title}, {table.num_players} players"))
+    specs = [player, *(opponents or [rung for rung in LADDER if rung != player])]
+    plan = make_plan(setup(game, num_players, 1), specs, deals, half_width, seed, only_first=True)
+    with _an_arena():
+        standings = _play(plan, folder or _arena_folder(plan), workers)
+    results = [standings.meetings[player, opponent] for opponent in specs[1:]]
+    out.print(results_table(results, standings.title))
     if json_file is not None:
-        found: dict[str, Any] = {"game": game, "num_players": table.num_players, "seed": seed}
-        write_json(json_file, {**found, "results": [result.as_dict() for result in results]})
+        found: dict[str, Any] = {"game": game, "num_players": plan.game.num_players, "seed": seed}
+        write_json(json_file, {**found, "results": [asdict(result) for result in results]})
 
 
 @app.command()
@@ -179,45 +193,57 @@ def arena(
     players: Annotated[list[str], typer.Argument(help="Two players or more, such as random greedy pimc:10.")],
     game: Annotated[str, typer.Option("--game", help="The game, such as pepper; all: one game after the other.")],
     num_players: PlayersOption = None,
-    deals: Annotated[int, typer.Option("--deals", help="Different deals for every pair, at most.")] = 1000,
-    half_width: Annotated[
-        float | None,
-        typer.Option("--half-width", help="A pair stops when its 95 % interval is ± this, such as 0.2."),
-    ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Of deals and players.")] = 0,
-    workers: Annotated[int, typer.Option("--workers", min=1, help="Processes; the table is the same.")] = 1,
-    folder: Annotated[
-        Path | None,
-        typer.Option("--folder", help="Where results go and stopped arenas go on; runs/arena-GAME-PLAYERS by default."),
-    ] = None,
+    deals: DealsOption = 1000,
+    half_width: HalfWidthOption = None,
+    seed: SeedOption = 0,
+    workers: WorkersOption = 1,
+    folder: ArenaFolderOption = None,
 ) -> None:
     """Measure players against each other, every pair on duplicate deals."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    from training.arena import Pair, make_plan, play_arena
+    from training.arena import make_plan
     from trick_envs.engine.game import game_names, setup
 
     tables = [setup(name, num_players, 1) for name in (game_names() if game == "all" else (game,))]
     plans = [make_plan(table, players, deals, half_width, seed) for table in tables]
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    try:
-        for table, plan in zip(tables, plans, strict=True):
-            name = f"arena-{table.rules.name}-{table.num_players}"
-            target = Path("runs") / name if folder is None else folder / name if game == "all" else folder
-            with Progress(*columns, TextColumn("[dim]{task.fields[note]}"), console=out, transient=True) as bar:
-                task = bar.add_task(table.rules.name, total=None, note="")
-
-                def show(done: int, total: int, pair: Pair, bar: Progress = bar, task: Any = task) -> None:
-                    bar.update(task, completed=done, total=total, note=pair.note)
-
-                standings = play_arena(plan, target, workers, show)
+    with _an_arena():
+        for plan in plans:
+            its = _arena_folder(plan)
+            target = its if folder is None else folder / its.name if game == "all" else folder
+            standings = _play(plan, target, workers)
             standings.write(target)
             out.print(standings.table())
             out.print(f"written: {target}", highlight=False, soft_wrap=True)
+
+
+@contextmanager
+def _an_arena() -> Iterator[None]:
+    """Around playing: how it goes on after Ctrl-C."""
+    try:
+        yield
     except KeyboardInterrupt:
         again = shlex.join(["trick", *sys.argv[1:]])
         out.print(f"stopped; finished deals are kept. Go on with the same command:\n  {again}", highlight=False)
         sys.exit(130)
+
+
+def _arena_folder(plan: Plan) -> Path:
+    return Path("runs") / f"arena-{plan.game.rules.name}-{plan.game.num_players}"
+
+
+def _play(plan: Plan, folder: Path, workers: int) -> Standings:
+    """Plays what is planned, with a progress bar."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    from training.arena import play_arena
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, TextColumn("[dim]{task.fields[note]}"), console=out, transient=True) as bar:
+        task = bar.add_task(plan.game.rules.name, total=None, note="")
+
+        def show(done: int, total: int, pair: Pair) -> None:
+            bar.update(task, completed=done, total=total, note=pair.note)
+
+        return play_arena(plan, folder, workers, show)
 
 
 @app.command()

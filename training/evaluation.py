@@ -157,18 +157,18 @@ def evaluate(
     return Result(player.name, opponent.name, deals, float(margins.mean()), half_width_95(margins), float(mine.mean()))
 
 
-def results_table(results: Sequence[Result], title: str) -> Any:
-    """The results as a table for the terminal."""
+def results_table(results: Sequence[Any], title: str) -> Any:
+    """Results, or meetings of an arena, as a table for the terminal."""
     from rich.table import Table
 
-    table = Table(title=title, caption="points a deal; margin: over the opponents' mean, with 95 % interval")
+    table = Table(title=title, caption="margin: points a deal over the opponents' mean, with 95 % interval")
     for name in ("player", "against"):
         table.add_column(name, no_wrap=True)
-    for figure, width in (("deals", 5), ("points", 7), ("margin", 14)):
+    for figure, width in (("deals", 5), ("margin", 14)):
         table.add_column(figure, justify="right", no_wrap=True, min_width=width)
     for result in results:
-        figures = f"{result.points:+.2f}", f"{result.margin:+.2f} ± {result.half_width:.2f}"
-        table.add_row(short_name(result.player), short_name(result.opponent), str(result.deals), *figures)
+        margin = f"{result.margin:+.2f} ± {result.half_width:.2f}"
+        table.add_row(short_name(result.player), short_name(result.opponent), str(result.deals), margin)
     return table
 
 
