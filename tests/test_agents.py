@@ -47,10 +47,8 @@ def test_random_choices_hang_on_nothing_hidden(name: str) -> None:
     games = begun(name)
     agent = make_agent("random", games.setup)
     before = act(agent, games)
-    seats = games.states["seat"].astype(np.int64)
-    work = np.zeros((4, 128), np.int64)
     hands = games.states["hand"].copy()
-    games.setup.kernels.resample_all(games.states, seats, np.arange(GAMES, dtype=np.uint64), work)
+    games.states[:] = games.setup.resample(games.states, games.seats, np.random.default_rng(0))
     assert (games.states["hand"] != hands).any()
     np.testing.assert_array_equal(act(agent, games), before)
 

@@ -16,17 +16,13 @@ from trick_envs.agents.search import SearchAgent
 from trick_envs.engine.cards import members
 from trick_envs.engine.game import Setup, setup
 from trick_envs.engine.kernels import MATCH_ENDED
-from trick_envs.engine.search import ROWS, WIDTH
 from trick_envs.interfaces.batch import BatchEnv
 from trick_envs.interfaces.reading import places
 
 
 def resampled(game: Setup, states: Any, seat: int, count: int, seed: int = 0) -> Any:
     """``count`` worlds drawn for a seat."""
-    worlds = np.repeat(states, count)
-    streams = np.random.default_rng(seed).integers(2**63, size=count).astype(np.uint64)
-    game.kernels.resample_all(worlds, np.full(count, seat), streams, np.zeros((ROWS, WIDTH), np.int64))
-    return worlds
+    return game.resample(np.repeat(states, count), seat, np.random.default_rng(seed))
 
 
 @every_table
@@ -48,6 +44,37 @@ def test_a_drawn_world_looks_the_same_to_the_seat_and_plays_on(name: str, player
             while result < MATCH_ENDED:  # and it can be played to its end
                 result = step(game, one, int(rng.choice(legal_of(game, one))))
     assert moved > 10
+
+
+@every_game
+def test_worlds_of_a_batch_are_drawn_for_the_seats_that_act(name: str) -> None:
+    games = BatchEnv(name, 64)
+    games.reset(0)
+    rng = np.random.default_rng(2)
+    for _ in range(9):
+        games.step(np.array([rng.choice(np.flatnonzero(mask)) for mask in games.action_masks]))
+    before, observations = games.states.copy(), games.observations.copy()
+    worlds = games.setup.resample(games.states, games.seats, np.random.default_rng(3))
+    np.testing.assert_array_equal(games.states, before)
+    np.testing.assert_array_equal(games.setup.resample(before, games.seats, np.random.default_rng(3)), worlds)
+    assert (games.setup.resample(before, games.seats, np.random.default_rng(4)) != worlds).any()
+    games.states[:] = worlds
+    games.look()
+    np.testing.assert_array_equal(games.observations, observations)
+    games.step(games.action_masks.argmax(axis=1))
+
+
+def test_what_cannot_be_drawn_is_told() -> None:
+    games, rng = BatchEnv("pepper", 3), np.random.default_rng(0)
+    games.reset(0)
+    for seats in (5, -1, 0.5, [0, 1], [0, 1, 9]):
+        with pytest.raises(ValueError, match="seats: expected seats of 0 to 4, one or 3, not"):
+            games.setup.resample(games.states, seats, rng)
+    for other in (setup("donguri"), setup("pepper", 4)):
+        with pytest.raises(ValueError, match="states: expected records of <"):
+            other.resample(games.states, 0, rng)
+    with pytest.raises(ValueError, match="states: expected records of <pepper for 5>"):
+        games.setup.resample(games.states[0], 0, rng)
 
 
 @every_game

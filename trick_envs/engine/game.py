@@ -196,6 +196,41 @@ class Setup:
         """The game's compiled kernels."""
         return self.rules.kernels
 
+    def resample(self, states: Any, seats: Any, rng: np.random.Generator) -> Any:
+        """Hidden worlds: the games with all that a seat has not seen drawn anew, from what it holds possible.
+
+        The draw is uniform over the worlds with the same hand sizes in which the seat would have seen the same, as far
+        as they respect publicly known voids (and what the rules force: ``plausible`` in ``trick_envs/worlds``); it is
+        exact but for positions in which hardly any draw does (``resample`` in ``trick_envs/engine/search.py``). The
+        observation of the seat stays the same to the bit, and the random numbers of later deals are others.
+
+        Args:
+            states: ``(B,)`` records, such as ``BatchEnv.states`` or ``env.unwrapped.states`` of an AEC environment.
+                They stay as they are. For many worlds of one game, repeat its record (``np.repeat``).
+            seats: who has seen what it has seen: one seat for all, or ``(B,)``, such as ``BatchEnv.seats``.
+            rng: where the draws come from.
+
+        Returns:
+            ``(B,)`` fresh records.
+
+        Raises:
+            ValueError: if the records are of another game, or there is no such seat.
+        """
+        from trick_envs.engine.search import ROWS, WIDTH
+
+        worlds, observers = np.array(states), np.asarray(seats)
+        if worlds.dtype != self.rules.dtype or worlds.ndim != 1 or (worlds["num_players"] != self.num_players).any():
+            raise ValueError(f"states: expected records of {self!r}, shape (B,), not shape {worlds.shape}")
+        whole = observers.dtype.kind in "iu" and ((observers >= 0) & (observers < self.num_players)).all()
+        if not whole or observers.shape not in ((), worlds.shape):
+            raise ValueError(
+                f"seats: expected seats of 0 to {self.num_players - 1}, one or {len(worlds)}, not {seats!r}"
+            )
+        streams = rng.integers(2**64, size=len(worlds), dtype=np.uint64)
+        observers = np.broadcast_to(observers, worlds.shape).astype(np.int64)
+        self.kernels.resample_all(worlds, observers, streams, np.zeros((ROWS, WIDTH), np.int64))
+        return worlds
+
     def __reduce__(self) -> tuple[Any, ...]:
         return _setup, (self.rules.name, self.num_players, self.num_deals, tuple(self.options.items()))
 
