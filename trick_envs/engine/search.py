@@ -47,6 +47,8 @@ ROWS, WIDTH = 4, 128
 
 TRIES = 200  # to draw a world that respects the voids; see ``resample``
 WORLDS = 20  # until one is plausible
+# Half and twice the exploration, a widening of 1 and of 16: over 100 deals with 500 iterations none was better in any
+# game, and a widening of 1 worse in Whist (-0.73 ± 0.59 points a deal).
 WIDENING = 4  # a node has about half as many children as the root of its visits
 EXPLORATION = 0.7
 ONE_IN = 4  # plays of a play-out is a slip, where there are slips
