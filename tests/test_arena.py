@@ -280,6 +280,14 @@ def test_the_evaluate_command_measures_one_player_against_the_ladder(tmp_path: P
     assert len({tuple(line["players"]) for line in lines(tmp_path / "arena")[1:]}) == 4  # they do not meet each other
 
 
+def test_another_seed_has_another_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for seed in ("0", "1"):
+        arguments = ["--game", "donguri", "--num-players", "3", "--deals", "2", "--seed", seed, "random", "greedy"]
+        assert CliRunner().invoke(app, ["evaluate", *arguments]).exit_code == 0
+    assert {path.name for path in (tmp_path / "runs").iterdir()} == {"arena-donguri-3", "arena-donguri-3-seed-1"}
+
+
 def test_evaluating_a_rung_leaves_it_out_of_the_ladder(tmp_path: Path) -> None:
     arguments = ["--game", "donguri", "--num-players", "3", "--deals", "2", "--folder", str(tmp_path)]
     result = CliRunner().invoke(app, ["evaluate", *arguments, "pimc:10"])

@@ -227,7 +227,8 @@ def _an_arena() -> Iterator[None]:
 
 
 def _arena_folder(plan: Plan) -> Path:
-    return Path("runs") / f"arena-{plan.game.rules.name}-{plan.game.num_players}"
+    seed = f"-seed-{plan.seed}" if plan.seed else ""  # an arena's folder is for one seed
+    return Path("runs") / f"arena-{plan.game.rules.name}-{plan.game.num_players}{seed}"
 
 
 def _play(plan: Plan, folder: Path, workers: int) -> Standings:
