@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import os
 import signal
@@ -230,6 +231,18 @@ def test_a_worker_that_dies_is_said_to_have_died(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(arena, "play_chunk", die)
     with pytest.raises(ChildProcessError, match="finished deals are kept"):
         play(tmp_path, "random", "greedy", deals=40, workers=2)
+
+
+def test_the_ladder_fits_into_a_terminal_of_80_columns(tmp_path: Path) -> None:
+    from rich.console import Console
+
+    found = play(tmp_path, "random", "greedy", "pimc:1", "ismcts:1", "cheat:1", deals=2)
+    console = Console(width=80, record=True, file=io.StringIO())
+    console.print(found.table())
+    text = console.export_text()
+    assert "…" not in text
+    assert text.count("±") == 5 * 4 + 5
+    assert "decisions" in text
 
 
 def test_the_arena_command_writes_its_files(tmp_path: Path) -> None:
