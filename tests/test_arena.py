@@ -236,13 +236,13 @@ def test_a_worker_that_dies_is_said_to_have_died(tmp_path: Path, monkeypatch: py
 def test_the_ladder_fits_into_a_terminal_of_80_columns(tmp_path: Path) -> None:
     from rich.console import Console
 
-    found = play(tmp_path, "random", "greedy", "pimc:1", "ismcts:1", "cheat:1", deals=2)
+    found = play(tmp_path, "random", "greedy", "pimc:1", "ismcts:1", "ismcts:22", "cheat:1", deals=2)
     console = Console(width=80, record=True, file=io.StringIO())
     console.print(found.table())
     text = console.export_text()
     assert "…" not in text
-    assert text.count("±") == 5 * 4 + 5
-    assert "decisions" in text
+    assert text.count("±") == 6 * 5 + 6
+    assert all(f"{speed:,.0f}" in text for speed in found.speed.values())
 
 
 def test_the_arena_command_writes_its_files(tmp_path: Path) -> None:

@@ -576,13 +576,12 @@ class Standings:
         played = f"{deals[0]}" if len(deals) == 1 else f"{deals[0]} to {deals[-1]}"
         caption = f"points a deal over the player above, with 95 % interval; {played} deals a pair"
         table = Table(title=self.title, caption=caption, box=SIMPLE, show_lines=True)
-        table.add_column("player", min_width=11, overflow="fold")
-        for label in self._labels():  # a name wraps rather than lose its end: five players fit into 80 columns
+        table.add_column("player\ndecisions/s", min_width=11, overflow="fold")
+        for label in self._labels():  # a name wraps rather than lose its end: six players fit into 80 columns
             table.add_column(label.replace(":", ":\n"), justify="right", min_width=6, overflow="fold")
         table.add_column("rating", justify="right", no_wrap=True)
-        table.add_column("decisions\n/s", justify="right", no_wrap=True)
         for name, label in zip(self.names, self._labels(), strict=True):
             mean, deviation = self.ratings[name]
             cells = [cell.replace(" ± ", "\n±") for cell in self._cells(name)]
-            table.add_row(label, *cells, f"{mean:.1f}\n±{deviation:.1f}", f"{self.speed[name]:,.0f}")
+            table.add_row(f"{label}\n{self.speed[name]:,.0f}", *cells, f"{mean:.1f}\n±{deviation:.1f}")
         return table
