@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from helpers import every_game
 
+import trick_envs
 from trick_envs import BatchEnv, make_agent
 from trick_envs.agents.chance import Chance, pick
 
@@ -96,6 +97,12 @@ def test_a_policy_is_sampled_as_its_logits_say(policy_file: Any) -> None:
     deviation = np.sqrt((40 * likely * (1 - likely)).sum(axis=0))
     assert (np.abs(difference) < 5 * deviation + 1e-9).all()
     assert taken[games.action_masks == 0].sum() == 0
+
+
+@pytest.mark.parametrize("seed", [-1, 2**64, 1.5, "one"])
+def test_a_bad_seed_of_a_player_is_told(seed: Any) -> None:
+    with pytest.raises(ValueError, match="seed: expected a whole number of 0 to"):
+        make_agent("random", trick_envs.setup("pepper"), seed)
 
 
 @pytest.mark.parametrize("draw", [0.0, 0.5, 1 - 2.0**-32])

@@ -19,10 +19,10 @@ pytest.importorskip("openskill")
 from helpers import every_game
 from typer.testing import CliRunner
 
-from training import arena
+from training import arena, cli
 from training.arena import CHUNK, FEWEST, LOG, Standings, make_plan, play_arena
 from training.cli import app
-from training.evaluation import evaluate, half_width_95
+from training.evaluation import evaluate, half_width_95, short_name
 from trick_envs import make_agent, setup
 
 GAME = setup("donguri", 3, 1)
@@ -199,8 +199,12 @@ def test_a_folder_of_other_settings_is_refused(tmp_path: Path, monkeypatch: pyte
         patch.setattr(arena, "_digest_of_code", lambda game: "changed")
         with pytest.raises(ValueError, match="with version"):
             play(tmp_path, "random", "greedy", deals=2)
-    (tmp_path / LOG).write_text((tmp_path / LOG).read_text() + "[]\n")
-    with pytest.raises(ValueError, match="line 3: not as trick arena writes it"):
+    good = (tmp_path / LOG).read_text()
+    (tmp_path / LOG).write_text(good + "[]\n")
+    with pytest.raises(ValueError, match="line 3: not as trick arena writes it; delete the line"):
+        play(tmp_path, "random", "greedy", deals=2)
+    (tmp_path / LOG).write_bytes(b"\xff\n" + good.encode())
+    with pytest.raises(ValueError, match="line 1: not as trick arena writes it; delete the file"):
         play(tmp_path, "random", "greedy", deals=2)
 
 
@@ -233,14 +237,14 @@ def test_a_worker_that_dies_is_said_to_have_died(tmp_path: Path, monkeypatch: py
         play(tmp_path, "random", "greedy", deals=40, workers=2)
 
 
-def test_the_ladder_fits_into_a_terminal_of_80_columns(tmp_path: Path) -> None:
+def test_six_players_fit_into_a_terminal_of_80_columns(tmp_path: Path, policy: str) -> None:
     from rich.console import Console
 
-    found = play(tmp_path, "random", "greedy", "pimc:1", "ismcts:1", "ismcts:22", "cheat:1", deals=2)
+    found = play(tmp_path, "random", "greedy", "pimc:1", "ismcts:1", policy, "cheat:1", deals=2)
     console = Console(width=80, record=True, file=io.StringIO())
     console.print(found.table())
     text = console.export_text()
-    assert "…" not in text
+    assert text.count("…") == short_name(policy).count("…")
     assert text.count("±") == 6 * 5 + 6
     assert all(f"{speed:,.0f}" in text for speed in found.speed.values())
 
@@ -266,6 +270,26 @@ def test_the_arena_command_writes_its_files(tmp_path: Path) -> None:
     assert (tmp_path / "heatmap.png").read_bytes().startswith(b"\x89PNG")
     assert set(json.loads((tmp_path / "speed.json").read_text())) == {"random", "greedy"}
     assert not list(tmp_path.glob("*.tmp"))
+
+
+def test_names_with_brackets_stay_whole(tmp_path: Path, policy: str) -> None:
+    folder, copy = tmp_path / "[arena]", tmp_path / "[/x]" / "policy.onnx"
+    copy.parent.mkdir(parents=True)
+    copy.write_bytes(Path(policy).read_bytes())
+    arguments = ["--game", "donguri", "--num-players", "3", "--deals", "2", "--folder", str(folder)]
+    result = CliRunner().invoke(app, ["arena", *arguments, "random", str(copy)])
+    assert result.exit_code == 0, result.output
+    assert f"written: {folder}" in result.output
+    assert short_name(str(copy)) in result.output
+
+
+def test_errors_are_printed_as_they_are(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    for spec in ("runs/[/tmp]/policy.onnx", "runs/[bold]x/policy.onnx"):
+        monkeypatch.setattr(sys, "argv", ["trick", "evaluate", "--game", "donguri", spec])
+        with pytest.raises(SystemExit) as stopped:
+            cli.main()
+        assert stopped.value.code == 2
+        assert f"error: {spec}: there is no such policy file" in capsys.readouterr().err
 
 
 def test_one_command_plays_every_game(tmp_path: Path) -> None:

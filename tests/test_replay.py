@@ -114,3 +114,9 @@ def test_the_commands_write_and_tell_a_match(tmp_path: Path) -> None:
     for name in game_names():
         described = testing.CliRunner().invoke(app, ["games", name])
         assert setup(name).layout.table() in described.output
+
+
+@pytest.mark.parametrize("content", [[], "record", None])
+def test_what_is_no_record_at_all_is_told(content):
+    with pytest.raises(ValueError, match="a record: expected a dict such as record"):
+        narrate(content)

@@ -58,6 +58,7 @@ def test_worlds_of_a_batch_are_drawn_for_the_seats_that_act(name: str) -> None:
     np.testing.assert_array_equal(games.states, before)
     np.testing.assert_array_equal(games.setup.resample(before, games.seats, np.random.default_rng(3)), worlds)
     assert (games.setup.resample(before, games.seats, np.random.default_rng(4)) != worlds).any()
+    games = BatchEnv(name, 64)  # play goes on from states alone
     games.states[:] = worlds
     games.look()
     np.testing.assert_array_equal(games.observations, observations)

@@ -306,7 +306,7 @@ class Log:
     def __init__(self, path: Path, settings: dict[str, Any]) -> None:
         self._path, head = path, json.dumps(settings)
         self.chunks: list[Chunk] = []
-        text = path.read_text(encoding="utf-8") if path.is_file() else ""
+        text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
         whole, newline, torn = text.rpartition("\n")  # a last line without an end was cut off while it was written
         lines = whole.split("\n") if newline else []
         if not lines or torn:
@@ -319,7 +319,10 @@ class Log:
                 else:
                     self._check(content["settings"], settings["settings"])
             except (TypeError, KeyError, json.JSONDecodeError):
-                raise ValueError(f"{path}, line {number + 1}: not as trick arena writes it; delete the line") from None
+                what = "line" if number else "file"  # nothing in it is good without its head
+                raise ValueError(
+                    f"{path}, line {number + 1}: not as trick arena writes it; delete the {what}"
+                ) from None
 
     def _check(self, found: dict[str, Any], wanted: dict[str, Any]) -> None:
         for name, value in wanted.items():
@@ -574,14 +577,14 @@ class Standings:
 
         deals = sorted({meeting.deals for meeting in self.meetings.values()})
         played = f"{deals[0]}" if len(deals) == 1 else f"{deals[0]} to {deals[-1]}"
-        caption = f"points a deal over the player above, with 95 % interval; {played} deals a pair"
+        caption = f"points a deal, with 95 % interval; {played} deals a pair"
         table = Table(title=self.title, caption=caption, box=SIMPLE, show_lines=True)
         table.add_column("player\ndecisions/s", min_width=11, overflow="fold")
-        for label in self._labels():  # a name wraps rather than lose its end: six players fit into 80 columns
-            table.add_column(label.replace(":", ":\n"), justify="right", min_width=6, overflow="fold")
+        for number in range(1, len(self.names) + 1):
+            table.add_column(f"over {number}", justify="right", no_wrap=True)
         table.add_column("rating", justify="right", no_wrap=True)
-        for name, label in zip(self.names, self._labels(), strict=True):
+        for number, (name, label) in enumerate(zip(self.names, self._labels(), strict=True), 1):
             mean, deviation = self.ratings[name]
             cells = [cell.replace(" ± ", "\n±") for cell in self._cells(name)]
-            table.add_row(f"{label}\n{self.speed[name]:,.0f}", *cells, f"{mean:.1f}\n±{deviation:.1f}")
+            table.add_row(f"{number} {label}\n{self.speed[name]:,.0f}", *cells, f"{mean:.1f}\n±{deviation:.1f}")
         return table

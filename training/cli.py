@@ -18,6 +18,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 try:
     import typer
     from rich.console import Console
+    from rich.text import Text
 except ImportError as missing:  # a core install
     raise SystemExit(
         "the trick command needs typer and rich: pip install 'trick_envs[cli]' ([train], to train)"
@@ -32,7 +33,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-out, err = Console(), Console(stderr=True)
+out, err = Console(markup=False), Console(stderr=True, markup=False)  # names may hold brackets
 
 
 def main() -> None:
@@ -40,7 +41,7 @@ def main() -> None:
     try:
         app()
     except (ValueError, TypeError, OSError, ImportError) as error:
-        err.print(f"[red]error:[/red] {error}", highlight=False, markup=True)
+        err.print(Text.assemble(("error:", "red"), f" {error}"), soft_wrap=True)
         sys.exit(2)
 
 
@@ -54,7 +55,7 @@ def _a_run() -> Iterator[None]:
     except RunError as error:
         raise ValueError(str(error)) from None
     except Interrupted as stopped:
-        out.print(str(stopped), highlight=False)
+        out.print(str(stopped), highlight=False, soft_wrap=True)
         sys.exit(130)
 
 
@@ -62,22 +63,28 @@ GameOption = Annotated[str, typer.Option("--game", help="The game, such as peppe
 PlayersOption = Annotated[int | None, typer.Option("--num-players", help="Seats; the default is the game's own.")]
 DealsOption = Annotated[int, typer.Option("--deals", help="Different deals for every pair, at most.")]
 HalfWidthOption = Annotated[
-    float | None, typer.Option("--half-width", help="A pair stops when its 95 % interval is ± this, such as 0.2.")
+    float | None,
+    typer.Option("--half-width", help="A pair stops when its 95 % interval is ± this (of 100 deals or more)."),
 ]
 SeedOption = Annotated[int, typer.Option("--seed", help="Of deals and players.")]
 WorkersOption = Annotated[int, typer.Option("--workers", min=1, help="Processes; the figures are the same.")]
 ArenaFolderOption = Annotated[
     Path | None,
-    typer.Option("--folder", help="Where finished deals are kept, and results go; runs/arena-GAME-PLAYERS by default."),
+    typer.Option(
+        "--folder",
+        file_okay=False,
+        help="Where finished deals are kept, and results go; by default runs/arena-GAME-PLAYERS, -seed-N behind it.",
+    ),
 ]
-JsonOption = Annotated[Path | None, typer.Option("--json", help="Write the figures to this file, too.")]
+JsonOption = Annotated[Path | None, typer.Option("--json", dir_okay=False, help="Write the figures to this file, too.")]
 
 
 @app.command()
 def train(
     config: Annotated[Path | None, typer.Argument(help="The run's YAML file, such as configs/pepper.yaml.")] = None,
     folder: Annotated[
-        Path | None, typer.Option("--folder", help="Where its files go; runs/NAME-OF-CONFIG by default.")
+        Path | None,
+        typer.Option("--folder", file_okay=False, help="Where its files go; runs/NAME-OF-CONFIG by default."),
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in the folder.")] = False,
     change: Annotated[
@@ -108,7 +115,9 @@ def exploit(
     player: Annotated[str, typer.Argument(metavar="POLICY", help="Who is exploited: policy.onnx, greedy, pimc:10 …")],
     game: GameOption,
     num_players: PlayersOption = None,
-    samples: Annotated[int | None, typer.Option("--samples", min=1, help="Decisions to learn from.")] = None,
+    samples: Annotated[
+        int | None, typer.Option("--samples", min=1, help="Decisions to learn from, in whole rollouts.")
+    ] = None,
     deals: Annotated[int | None, typer.Option("--deals", min=2, help="Of the evaluation at the end.")] = None,
     seed: Annotated[int | None, typer.Option("--seed", min=0, help="Of everything random.")] = None,
     start: Annotated[
@@ -116,7 +125,9 @@ def exploit(
     ] = None,
     folder: Annotated[
         Path | None,
-        typer.Option("--folder", help="Where the run's files go; runs/exploit-GAME-PLAYERS-POLICY by default."),
+        typer.Option(
+            "--folder", file_okay=False, help="Where the run's files go; runs/exploit-GAME-PLAYERS-POLICY by default."
+        ),
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in the folder.")] = False,
     json_file: JsonOption = None,
@@ -138,6 +149,8 @@ def exploit(
     if seed is not None:
         values["seed"] = seed
     if start is not None:
+        if not start.is_file():
+            raise ValueError(f"--start: {start}: there is no such policy.zip")
         values["start"] = str(start)
         values["network"] = load_config(start.with_name("config.yaml")).network.model_dump()
     config = make_config(values, "trick exploit")
@@ -145,6 +158,10 @@ def exploit(
     target = folder if folder is not None else Path("runs") / f"exploit-{game}-{config.setup().num_players}-{name}"
     with _a_run():
         if resume:
+            if (target / "config.yaml").is_file():
+                held = load_config(target / "config.yaml")
+                if (held.setup(), held.against) != (config.setup(), config.against):
+                    raise ValueError(f"{target} holds a run of {held.setup()} against {held.against}, not this one")
             run.resume(target, out)
         else:
             run.train(config, target, out)
@@ -179,10 +196,12 @@ def evaluate(
     player, *opponents = players
     specs = [player, *(opponents or [rung for rung in LADDER if rung != player])]
     plan = make_plan(setup(game, num_players, 1), specs, deals, half_width, seed, only_first=True)
+    target = folder or _arena_folder(plan)
     with _an_arena():
-        standings = _play(plan, folder or _arena_folder(plan), workers)
+        standings = _play(plan, target, workers)
     results = [standings.meetings[player, opponent] for opponent in specs[1:]]
     out.print(results_table(results, standings.title))
+    out.print(f"deals kept in: {target}", highlight=False, soft_wrap=True)
     if json_file is not None:
         found: dict[str, Any] = {"game": game, "num_players": plan.game.num_players, "seed": seed}
         write_json(json_file, {**found, "results": [asdict(result) for result in results]})
@@ -222,7 +241,11 @@ def _an_arena() -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         again = shlex.join(["trick", *sys.argv[1:]])
-        out.print(f"stopped; finished deals are kept. Go on with the same command:\n  {again}", highlight=False)
+        out.print(
+            f"stopped; finished deals are kept. Go on with the same command:\n  {again}",
+            highlight=False,
+            soft_wrap=True,
+        )
         sys.exit(130)
 
 
@@ -238,7 +261,9 @@ def _play(plan: Plan, folder: Path, workers: int) -> Standings:
     from training.arena import play_arena
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, TextColumn("[dim]{task.fields[note]}"), console=out, transient=True) as bar:
+    with Progress(
+        *columns, TextColumn("{task.fields[note]}", style="dim", markup=False), console=out, transient=True
+    ) as bar:
         task = bar.add_task(plan.game.rules.name, total=None, note="")
 
         def show(done: int, total: int, pair: Pair) -> None:
@@ -279,7 +304,9 @@ def deal(
     specs = players.split(",")
     if len(specs) not in (1, table.num_players):
         raise ValueError(f"--players: expected 1 spec or {table.num_players} with commas between, not {len(specs)}")
-    seats = {seat: make_agent(specs[seat % len(specs)], table, seed + seat) for seat in range(table.num_players)}
+    seats = {
+        seat: make_agent(specs[seat % len(specs)], table, (seed + seat) % 2**64) for seat in range(table.num_players)
+    }
     record = play_match(game, seats, seed, table.num_players, num_deals)
     if file is None:
         print(json.dumps(record))

@@ -150,18 +150,19 @@ def _run(config: RunConfig, folder: Path, console: Console, model: MaskablePPO) 
     )
     with _progress_bar(console) as bar:
         watcher = Watcher(config, game, folder, bar)
+        watcher.init_callback(model)
         left = config.total_samples - model.num_timesteps
         try:
             if left > 0:
                 model.learn(left, callback=watcher, reset_num_timesteps=False, tb_log_name="")
+            watcher.save()
+            results = _finish(config, game, folder, model, watcher, bar)
         except KeyboardInterrupt:
             watcher.save()
             raise Interrupted(
                 f"stopped after {model.num_timesteps:,} samples and saved; go on with:\n"
                 f"  trick train --resume --folder {folder}"
             ) from None
-        watcher.save()
-        results = _finish(config, game, folder, model, watcher, bar)
     console.print(results_table(results, f"{game.rules.game.title}, {game.num_players} players: {folder}"))
     if config.against is not None:
         console.print(verdict(results[0]), highlight=False, markup=False, soft_wrap=True)
@@ -170,7 +171,8 @@ def _run(config: RunConfig, folder: Path, console: Console, model: MaskablePPO) 
 
 def _progress_bar(console: Console) -> Progress:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    return Progress(*columns, TextColumn("{task.fields[note]}"), console=console)
+    note = TextColumn("{task.fields[note]}", style="dim", markup=False)
+    return Progress(*columns, note, console=console)
 
 
 def _finish(
@@ -247,7 +249,7 @@ class Watcher(BaseCallback):
             self.logger.record(f"evaluation/margin_over_{spec}", result.margin)
         self.history.append(entry)
         note = "  ".join(f"{one['opponent']} {one['margin']:+.2f}±{one['half_width']:.2f}" for one in entry["results"])
-        self._bar.update(self._task, note=f"[dim]over {note}")
+        self._bar.update(self._task, note=f"over {note}")
 
     def save(self) -> None:
         """Writes a checkpoint: the model, and what has been measured so far."""

@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from trick_envs.agents.chance import Chance, pick
 from trick_envs.engine.game import Setup
+from trick_envs.interfaces.batch import checked_seed
 
 SEARCHES = ("search", "pimc", "ismcts", "cheat")
 Actions = npt.NDArray[np.int64]
@@ -101,8 +102,9 @@ def make_agent(spec: str, game: Setup, seed: int = 0) -> Agent:
         seed: of its random choices.
 
     Raises:
-        ValueError: for a spec that means nothing, or a policy of another game; says what is allowed.
+        ValueError: for a spec that means nothing, a policy of another game, or a bad seed; says what is allowed.
     """
+    seed = checked_seed(seed)
     if spec == "random":
         return RandomAgent(seed)
     if spec == "greedy":
@@ -123,5 +125,6 @@ def make_agent(spec: str, game: Setup, seed: int = 0) -> Agent:
         return PolicyAgent(path, game, sample, seed)
     raise ValueError(
         f"{spec!r} is no player: expected 'random', 'greedy', a search such as 'pimc:100', or a path to a policy.onnx "
-        "(':sample' behind it draws from its distribution instead of playing its best action, '+ismcts:100' searches)"
+        "(':sample' behind it draws from its distribution instead of playing its best action, '+ismcts:100' searches; "
+        "one of the two)"
     )

@@ -45,7 +45,7 @@ class SearchAgent:
     def __init__(self, spec: str, game: Setup, seed: int = 0, usual: Agent | None = None) -> None:
         word, _, number = spec.partition(":")
         self._method = BEST if word == "search" else word
-        if self._method not in METHODS or not number.isdigit() or not 1 <= int(number) <= MAX_EFFORT:
+        if self._method not in METHODS or not number.isdecimal() or not 1 <= int(number) <= MAX_EFFORT:
             allowed = ", ".join(f"'{one}:N'" for one in (*METHODS, "search"))
             raise ValueError(f"{spec!r} is no search: expected {allowed}, N from 1 to {MAX_EFFORT:,}")
         self.name = spec if usual is None else f"{usual.name}+{spec}"

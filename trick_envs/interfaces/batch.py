@@ -112,11 +112,11 @@ class BatchEnv:
         self.look()
         self.rewards[:] = 0
         self.ends[:] = False
-        self._started = True
 
     def look(self) -> None:
         """Writes observations, masks and seats anew (after a change to ``states``)."""
         self.setup.kernels.look_all(self.states, self.observations, self.action_masks, self.seats)
+        self._started = True
 
     def step(
         self, actions: npt.ArrayLike, rows: npt.ArrayLike | None = None

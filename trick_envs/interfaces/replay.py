@@ -44,6 +44,8 @@ def replay(record: Mapping[str, Any]) -> RawEnv:
         ValueError: if it is no record, or an action is illegal or out of turn, or a score is not what the cards say;
             names the deal and the play.
     """
+    if not isinstance(record, Mapping):
+        raise ValueError(f"a record: expected a dict such as record() returns, not {type(record).__name__}")
     env = _table(record, record.get("num_deals"))
     env.reset(seed=record.get("seed"), options={"deals": record["deals"]})
     for number, deal in enumerate(record["deals"]):
