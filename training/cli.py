@@ -256,14 +256,10 @@ def _arena_folder(plan: Plan) -> Path:
 
 def _play(plan: Plan, folder: Path, workers: int) -> Standings:
     """Plays what is planned, with a progress bar."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
     from training.arena import play_arena
+    from training.progress import progress_bar
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(
-        *columns, TextColumn("{task.fields[note]}", style="dim", markup=False), console=out, transient=True
-    ) as bar:
+    with progress_bar(out, transient=True) as bar:
         task = bar.add_task(plan.game.rules.name, total=None, note="")
 
         def show(done: int, total: int, pair: Pair) -> None:
@@ -297,7 +293,7 @@ def deal(
     """Play a match and write its record."""
     from training.files import write_json
     from trick_envs.agents import make_agent
-    from trick_envs.engine.game import setup
+    from trick_envs.engine.game import MAX_SEED, setup
     from trick_envs.interfaces.replay import play_match
 
     table = setup(game, num_players, num_deals)
@@ -305,7 +301,8 @@ def deal(
     if len(specs) not in (1, table.num_players):
         raise ValueError(f"--players: expected 1 spec or {table.num_players} with commas between, not {len(specs)}")
     seats = {
-        seat: make_agent(specs[seat % len(specs)], table, (seed + seat) % 2**64) for seat in range(table.num_players)
+        seat: make_agent(specs[seat % len(specs)], table, (seed + seat) % (MAX_SEED + 1))
+        for seat in range(table.num_players)
     }
     record = play_match(game, seats, seed, table.num_players, num_deals)
     if file is None:

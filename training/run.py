@@ -12,7 +12,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # before torch starts its t
 
 import torch
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import Progress
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import configure
@@ -25,6 +25,7 @@ from training.exploit import BestResponseVecEnv, verdict
 from training.files import write_json, write_text
 from training.network import NetworkAgent, SelfPlayPolicy, export_policy, network_kwargs, save_model
 from training.plots import learning_curve
+from training.progress import progress_bar
 from training.selfplay import SelfPlayBuffer, SelfPlayVecEnv
 from trick_envs.agents import make_agent
 from trick_envs.engine.game import Setup
@@ -148,7 +149,7 @@ def _run(config: RunConfig, folder: Path, console: Console, model: MaskablePPO) 
     console.print(
         f"{game.rules.game.title}, {game.num_players} players{against}: {config.total_samples:,} samples into {folder}"
     )
-    with _progress_bar(console) as bar:
+    with progress_bar(console) as bar:
         watcher = Watcher(config, game, folder, bar)
         watcher.init_callback(model)
         left = config.total_samples - model.num_timesteps
@@ -167,12 +168,6 @@ def _run(config: RunConfig, folder: Path, console: Console, model: MaskablePPO) 
     if config.against is not None:
         console.print(verdict(results[0]), highlight=False, markup=False, soft_wrap=True)
     return results
-
-
-def _progress_bar(console: Console) -> Progress:
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    note = TextColumn("{task.fields[note]}", style="dim", markup=False)
-    return Progress(*columns, note, console=console)
 
 
 def _finish(
