@@ -26,7 +26,7 @@ def policy_file(tmp_path):
     """A policy of Pepper that likes high numbers, as an ONNX file."""
     onnx = pytest.importorskip("onnx")
     pytest.importorskip("onnxruntime")
-    helper, game = onnx.helper, trick_envs.setup("pepper")
+    helper, game = onnx.helper, trick_envs.load_game("pepper")
     kinds = [("observation", game.layout.size), ("action_mask", game.num_actions)]
     inputs = [helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, ["n", size]) for name, size in kinds]
     outputs = [helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, None) for name in ("logits", "value")]

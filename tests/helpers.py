@@ -10,19 +10,21 @@ import numpy as np
 import pytest
 
 from trick_envs.engine.cards import members
-from trick_envs.engine.game import Setup, game_names, load_rules, setup
-from trick_envs.engine.kernels import MATCH_ENDED
-from trick_envs.interfaces.reading import places
+from trick_envs.engine.game import Game
+from trick_envs.engine.kernels.playing import MATCH_ENDED
+from trick_envs.engine.registry import game_names, game_type, load_game
+from trick_envs.matches.reading import places
 
-TABLES = [(name, players) for name in game_names() for players in load_rules(name).game.players]
+TABLES = [(name, players) for name in game_names() for players in game_type(name).players]
 every_table = pytest.mark.parametrize(("name", "players"), TABLES, ids=[f"{name}-{n}" for name, n in TABLES])
 every_game = pytest.mark.parametrize("name", game_names())
 
 
 def make(name: str, players: int | None = None, raw: bool = True, **options: Any) -> Any:
-    """The environment of a ``*_v0`` module."""
-    module = importlib.import_module(f"trick_envs.{name}_v0")
-    if players is not None and len(load_rules(name).game.players) > 1:
+    """The environment of a ``*_v0`` module: of ``trick_envs``, or of the plug-in that the game comes from."""
+    package = game_type(name).modules[0].__name__.partition(".")[0]
+    module = importlib.import_module(f"{package}.{name}_v0")
+    if players is not None and len(game_type(name).players) > 1:
         options["num_players"] = players
     return (module.raw_env if raw else module.env)(**options)
 
@@ -42,7 +44,7 @@ def play_randomly(env: Any, rng: np.random.Generator, steps: int = 10**9) -> Non
 def play(env: Any, cards: str) -> None:
     """The cards that are named, one after the other: ``"5S 3H"``."""
     for card in cards.split():
-        env.step(env.setup.deck.parse(card))
+        env.step(env.game.deck.parse(card))
 
 
 def actions_of(record: dict[str, Any]) -> str:
@@ -81,12 +83,12 @@ def given(name: str, hands: Sequence[str], dealer: int, stock: str = "", **optio
 
 def legal(env: Any) -> set[str]:
     """The cards that may be named."""
-    return {env.setup.deck.names[action] for action in legal_actions(env)}
+    return {env.game.deck.names[action] for action in legal_actions(env)}
 
 
 def lies(env: Any, place: str) -> list[str]:
     """The cards in a place such as ``"hand 0"``, in the order of the deck."""
-    return env.setup.deck.format_all(places(env.setup, env.states)[place])
+    return env.game.deck.format_all(places(env.game, env.states)[place])
 
 
 def block(env: Any, seat: int, name: str) -> list[int]:
@@ -96,7 +98,7 @@ def block(env: Any, seat: int, name: str) -> list[int]:
 
 def known(env: Any, observer: int, holder: int) -> list[str]:
     """The cards that the observer knows in a hand, in the order of the deck."""
-    players, names = env.setup.num_players, env.setup.deck.names
+    players, names = env.game.num_players, env.game.deck.names
     counts = np.reshape(block(env, observer, "known"), (players - 1, -1))[(holder - observer) % players - 1]
     return [name for name, count in zip(names, counts, strict=True) for _ in range(count)]
 
@@ -104,37 +106,37 @@ def known(env: Any, observer: int, holder: int) -> list[str]:
 # --- the game itself ----------------------------------------------------------------------------------------------
 
 
-def start(game: Setup, seed: int) -> Any:
-    states = np.zeros(1, game.rules.dtype)
+def start(game: Game, seed: int) -> Any:
+    states = np.zeros(1, game.dtype)
     game.kernels.start_match(states, 0, game.template, np.uint64(seed))
     return states
 
 
-def step(game: Setup, states: Any, action: int) -> int:
+def step(game: Game, states: Any, action: int) -> int:
     """Plays an action; the code of ``step_one``."""
     result = game.kernels.step_one(states, action, 0, np.zeros(game.num_players))
     assert result >= 0
     return result
 
 
-def look(game: Setup, states: Any, observer: int) -> tuple[bytes, bytes]:
+def look(game: Game, states: Any, observer: int) -> tuple[bytes, bytes]:
     view, mask = np.zeros(game.layout.size, np.int8), np.zeros(game.num_actions, np.int8)
-    assert game.kernels.look(states, 0, observer, view, mask) == game.layout.size
+    assert game.kernels.observe(states, 0, observer, view, mask) == game.layout.size
     return view.tobytes(), mask.tobytes()
 
 
-def legal_of(game: Setup, states: Any) -> list[int]:
+def legal_of(game: Game, states: Any) -> list[int]:
     """The legal actions, ascending."""
-    return sorted({game.deck.kind(card) for card in members(game.kernels.legal_of(states))})
+    return sorted({game.deck.kind(card) for card in members(game.kernels.legal_cards(states))})
 
 
-def greedy_action(game: Setup, states: Any) -> int:
+def greedy_action(game: Game, states: Any) -> int:
     actions = np.full(1, -1)
     game.kernels.greedy_actions(states, actions)
     return int(actions[0])
 
 
-def random_positions(game: Setup, seed: int, every: int) -> Iterator[Any]:
+def random_positions(game: Game, seed: int, every: int) -> Iterator[Any]:
     """Copies of the record at every so many steps of a random match."""
     rng, states, count, result = np.random.default_rng(seed), start(game, seed), 0, 0
     while result < MATCH_ENDED:
@@ -144,5 +146,5 @@ def random_positions(game: Setup, seed: int, every: int) -> Iterator[Any]:
         count += 1
 
 
-def twin_setup(name: str, players: int) -> Setup:
-    return setup(name, players, num_deals=2)
+def twin_setup(name: str, players: int) -> Game:
+    return load_game(name, players, num_deals=2)

@@ -19,7 +19,7 @@ def begun(name: str, steps: int = 7) -> BatchEnv:
     """Games after some random cards."""
     games = BatchEnv(name, GAMES)
     games.reset(0)
-    chance = make_agent("random", games.setup)
+    chance = make_agent("random", games.game)
     for _ in range(steps):
         games.step(chance.act(games.observations, games.action_masks))
     return games
@@ -32,7 +32,7 @@ def act(agent: Any, games: BatchEnv, rows: Any = slice(None)) -> Any:
 @every_game
 def test_a_decision_is_the_same_whatever_is_decided_beside_it(name: str) -> None:
     games = begun(name)
-    agent = make_agent("random", games.setup, seed=3)
+    agent = make_agent("random", games.game, seed=3)
     together = act(agent, games)
     assert games.action_masks[np.arange(GAMES), together].all()
     order = np.random.default_rng(0).permutation(GAMES)
@@ -46,10 +46,10 @@ def test_a_decision_is_the_same_whatever_is_decided_beside_it(name: str) -> None
 @every_game
 def test_random_choices_hang_on_nothing_hidden(name: str) -> None:
     games = begun(name)
-    agent = make_agent("random", games.setup)
+    agent = make_agent("random", games.game)
     before = act(agent, games)
     hands = games.states["hand"].copy()
-    games.states[:] = games.setup.resample(games.states, games.seats, np.random.default_rng(0))
+    games.states[:] = games.game.resample(games.states, games.seats, np.random.default_rng(0))
     assert (games.states["hand"] != hands).any()
     np.testing.assert_array_equal(act(agent, games), before)
 
@@ -58,7 +58,7 @@ def test_random_choices_hang_on_nothing_hidden(name: str) -> None:
 def test_random_takes_every_legal_action_equally_often(name: str) -> None:
     """Chi-square over the rank of the action among the legal ones."""
     games = begun(name, 0)
-    agent, legal = make_agent("random", games.setup), games.action_masks.sum(axis=1)
+    agent, legal = make_agent("random", games.game), games.action_masks.sum(axis=1)
     count = 2 + np.bincount(legal)[2:].argmax()  # the commonest number of actions to choose from
     found = np.zeros(count)
     for seed in range(20):
@@ -85,7 +85,7 @@ def test_decisions_of_a_match_are_drawn_apart() -> None:
 
 def test_a_policy_is_sampled_as_its_logits_say(policy_file: Any) -> None:
     games = begun("pepper", 0)
-    sampler = make_agent(f"{policy_file}:sample", games.setup)
+    sampler = make_agent(f"{policy_file}:sample", games.game)
     logits, _ = sampler.evaluate(games.observations, games.action_masks)  # type: ignore[attr-defined]
     likely = np.exp(logits - logits.max(axis=1, keepdims=True))
     likely /= likely.sum(axis=1, keepdims=True)
@@ -102,7 +102,7 @@ def test_a_policy_is_sampled_as_its_logits_say(policy_file: Any) -> None:
 @pytest.mark.parametrize("seed", [-1, 2**64, 1.5, "one"])
 def test_a_bad_seed_of_a_player_is_told(seed: Any) -> None:
     with pytest.raises(ValueError, match="seed: expected a whole number of 0 to"):
-        make_agent("random", trick_envs.setup("pepper"), seed)
+        make_agent("random", trick_envs.load_game("pepper"), seed)
 
 
 @pytest.mark.parametrize("draw", [0.0, 0.5, 1 - 2.0**-32])

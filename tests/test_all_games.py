@@ -15,8 +15,8 @@ from pettingzoo.utils.wrappers import AssertOutOfBoundsWrapper, OrderEnforcingWr
 
 import trick_envs
 from trick_envs import BatchEnv
-from trick_envs.engine.game import load_rules
-from trick_envs.interfaces.reading import places
+from trick_envs.engine.registry import game_type
+from trick_envs.matches.reading import places
 
 
 def test_games_are_found():
@@ -42,7 +42,7 @@ def test_seed(name, players):
 def test_render(name, capsys):
     render_test(lambda render_mode: make(name, raw=False, render_mode=render_mode))
     printed = capsys.readouterr().out
-    assert load_rules(name).game.title in printed
+    assert game_type(name).title in printed
 
 
 @every_game
@@ -52,8 +52,8 @@ def test_made_by_name(name):
         pytest.skip("PettingZoo before 1.27 has no make")
     env = pettingzoo.make("aec", f"trick_envs/{name}-v0", num_deals=1)
     env.reset(seed=1)
-    assert env.unwrapped.setup.rules.name == name
-    assert env.unwrapped.setup.num_deals == 1
+    assert env.unwrapped.game.name == name
+    assert env.unwrapped.game.num_deals == 1
 
 
 # --- cards, observations, masks -----------------------------------------------------------------------------------
@@ -65,8 +65,8 @@ def test_every_card_lies_in_one_place(name, players):
         env, rng = make(name, players, num_deals=2), np.random.default_rng(seed)
         env.reset(seed=seed)
         while env.phase != "over":
-            lying = sorted(card for found in places(env.setup, env.states).values() for card in found)
-            assert lying == sorted(env.setup.deck.cards)
+            lying = sorted(card for found in places(env.game, env.states).values() for card in found)
+            assert lying == sorted(env.game.deck.cards)
             play_randomly(env, rng, 1)
 
 
@@ -210,7 +210,7 @@ def test_a_record_tells_the_match_and_replays_to_itself(name, players):
     play_randomly(env, rng)
     record = env.record()
     assert json.loads(json.dumps(record)) == record
-    deck, game = env.setup.deck, load_rules(name).game
+    deck, game = env.game.deck, game_type(name)
     assert list(record)[:4] == ["game", "version", "num_players", "num_deals"]
     assert (record["game"], record["version"], record["num_players"]) == (name, 0, players)
     assert (record["num_deals"], record["seed"], len(record["deals"])) == (3, 11, 3)
@@ -343,7 +343,7 @@ def test_a_malformed_deal_is_an_error_that_says_what_is_wrong(name, spoil):
     env = make(name)
     env.reset(seed=1)
     before, deal = env.get_state(), copy.deepcopy(env.record()["deals"][0])
-    named = spoil(deal, env.setup.deck)
+    named = spoil(deal, env.game.deck)
     with pytest.raises(ValueError, match=re.escape(named[0])) as caught:
         env.reset(seed=2, options={"deals": [deal]})
     for word in (*named, "deals'][0]"):
@@ -395,7 +395,7 @@ def test_rewards(name, players):
         _, relative, _ = rewards_of(name, players, "zero_sum", seed=seed)
         assert np.allclose(np.sum(relative, axis=1), 0)
         own = np.array(steps)
-        others = own[:, [1, 0, 1, 0]] if load_rules(name).game.teams else own.mean(axis=1, keepdims=True)
+        others = own[:, [1, 0, 1, 0]] if game_type(name).teams else own.mean(axis=1, keepdims=True)
         assert np.allclose(relative, own - others)
 
         _, won, record = rewards_of(name, players, "win", seed=seed)
@@ -416,7 +416,7 @@ def test_dead_steps_hand_out_what_the_last_step_paid(name, players):
 
 
 def by_bytes(env):
-    twin = type(env)(env.setup, env.reward, env.render_mode)
+    twin = type(env)(env.game, env.reward, env.render_mode)
     twin.set_state(env.get_state())
     return twin
 
@@ -537,15 +537,15 @@ def test_an_illegal_card_is_refused_by_name_and_changes_nothing(name, players):
         if count % 9 == 0:
             before, seat = env.get_state(), env.agent_selection
             allowed = legal_actions(env)
-            for action in set(range(env.setup.num_actions)) - set(allowed):
-                with pytest.raises(ValueError, match=env.setup.deck.names[action]) as caught:
+            for action in set(range(env.game.num_actions)) - set(allowed):
+                with pytest.raises(ValueError, match=env.game.deck.names[action]) as caught:
                     env.step(action)
                 assert seat in str(caught.value)
                 assert "does not have" in str(caught.value) or any(
-                    demand in str(caught.value) for demand in load_rules(name).game.demands.values()
+                    demand in str(caught.value) for demand in game_type(name).demands.values()
                 )
-                assert " ".join(env.setup.deck.names[action] for action in allowed) in str(caught.value)
-            for action in (-1, env.setup.num_actions, 10**9, None):
+                assert " ".join(env.game.deck.names[action] for action in allowed) in str(caught.value)
+            for action in (-1, env.game.num_actions, 10**9, None):
                 with pytest.raises(ValueError, match=r"no card|name a card"):
                     env.step(action)
             assert env.get_state() == before
@@ -589,7 +589,7 @@ def same(ours, theirs):
 @pytest.mark.parametrize("seed", range(4))
 def test_env_behaves_as_raw_env_under_the_standard_wrappers(name, players, seed):
     ours, theirs = make(name, players, raw=False, num_deals=1), wrapped(name, players, num_deals=1)
-    rng, count = np.random.default_rng(seed), ours.setup.num_actions
+    rng, count = np.random.default_rng(seed), ours.game.num_actions
     for call in (
         lambda env: env.step(0), lambda env: env.observe("player_0"), lambda env: env.state(),
         lambda env: env.render(), lambda env: env.agent_iter(), lambda env: env.last(),
@@ -669,7 +669,7 @@ def test_an_illegal_action_in_a_batch_moves_no_game(name):
     before = batch.states.tobytes(), batch.observations.tobytes(), batch.rewards.tobytes()
     actions = batch.action_masks.argmax(axis=1)
     actions[3] = int(np.flatnonzero(batch.action_masks[3] == 0)[0])
-    card, seat = batch.setup.deck.names[actions[3]], batch.seats[3]
+    card, seat = batch.game.deck.names[actions[3]], batch.seats[3]
     with pytest.raises(ValueError, match=f"game 3: player_{seat} .*{card}"):
         batch.step(actions)
     for wrong in ([0] * 4, np.zeros(5), np.zeros((5, 1), int), [-1] * 5, [10**9] * 5):
@@ -742,9 +742,9 @@ def test_greedy_beats_random(name):
     """One greedy seat among random ones, over deals enough that luck cannot do it."""
     batch = BatchEnv(name, 600, num_deals=1, reward="zero_sum")
     batch.reset(seed=1)
-    greedy, random = (trick_envs.make_agent(spec, batch.setup, seed=1) for spec in ("greedy", "random"))
+    greedy, random = (trick_envs.make_agent(spec, batch.game, seed=1) for spec in ("greedy", "random"))
     hero = np.arange(batch.num_envs) % batch.num_players
-    together = 2 if batch.setup.rules.game.teams else batch.num_players  # partners are both greedy
+    together = 2 if batch.game.type.teams else batch.num_players  # partners are both greedy
     gain, open_games = np.zeros(batch.num_envs), np.ones(batch.num_envs, bool)
     while open_games.any():
         clever = (batch.seats - hero) % together == 0

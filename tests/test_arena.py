@@ -1,4 +1,4 @@
-"""The arena: margins, intervals, stopping early, going on after an interruption, processes."""
+"""The arena: margins, intervals, stopping early, resuming after an interruption, processes."""
 
 from __future__ import annotations
 
@@ -11,21 +11,42 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 pytest.importorskip("openskill")
+import numpy as np
 from helpers import every_game
 from typer.testing import CliRunner
 
-from training import arena, cli
-from training.arena import CHUNK, FEWEST, LOG, Standings, make_plan, play_arena
+import trick_envs
+from training import cli, evaluation
+from training.arena import (
+    CHUNK,
+    LOG,
+    MIN_DEALS,
+    Chunk,
+    Pair,
+    Player,
+    Standings,
+    Task,
+    code_digest,
+    log,
+    make_plan,
+    pair,
+    play_arena,
+)
+from training.arena import play as loop
 from training.cli import app
 from training.evaluation import evaluate, half_width_95, short_name
-from trick_envs import make_agent, setup
+from training.seeds import Purpose
+from trick_envs import make_agent
+from trick_envs.engine import compile as compilation
+from trick_envs.engine.registry import load_game
 
-GAME = setup("donguri", 3, 1)
+GAME = load_game("donguri", 3, 1)
 
 
 def play(folder: Path, *specs: str, workers: int = 1, **options: Any) -> Standings:
@@ -36,18 +57,18 @@ def lines(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (folder / LOG).read_text().splitlines()]
 
 
-def count_chunks(monkeypatch: pytest.MonkeyPatch, stop_after: int = 10**9) -> list[arena.Task]:
+def count_chunks(monkeypatch: pytest.MonkeyPatch, stop_after: int = 10**9) -> list[Task]:
     """The chunks that are played from now on; Ctrl-C after some."""
-    played: list[arena.Task] = []
-    original = arena.play_chunk
+    played: list[Task] = []
+    original = loop.play_chunk
 
-    def counted(task: arena.Task) -> arena.Chunk:
+    def counted(task: Task) -> Chunk:
         if len(played) == stop_after:
             raise KeyboardInterrupt
         played.append(task)
         return original(task)
 
-    monkeypatch.setattr(arena, "play_chunk", counted)
+    monkeypatch.setattr(loop, "play_chunk", counted)
     return played
 
 
@@ -68,39 +89,60 @@ def policy(tmp_path_factory: pytest.TempPathFactory) -> str:
 def test_greedy_beats_random_and_the_table_is_the_same_from_either_side(tmp_path: Path) -> None:
     found = play(tmp_path / "a", "random", "greedy", "pimc:9", deals=100)
     for one, other in (("greedy", "random"), ("pimc:9", "random"), ("pimc:9", "greedy")):
-        meeting, reverse = found.meetings[one, other], found.meetings[other, one]
+        meeting, reverse = found.results[one, other], found.results[other, one]
         assert meeting.margin - meeting.half_width > 0
         assert (reverse.margin, reverse.half_width) == (-meeting.margin, meeting.half_width)
         assert meeting.deals == reverse.deals == 100
     assert found.ratings["random"][0] < found.ratings["greedy"][0] < found.ratings["pimc:9"][0]
     assert all(speed > 0 for speed in found.speed.values())
     again = play(tmp_path / "b", "pimc:9", "greedy", "random", deals=100)
-    assert again.meetings == found.meetings
+    assert again.results == found.results
     assert again.ratings == found.ratings
 
 
 def test_a_margin_is_the_mean_of_one_against_the_rest_both_ways(tmp_path: Path, policy: str) -> None:
-    found = play(tmp_path, policy, "greedy", deals=60).meetings["greedy", policy]
-    greedy, learnt = make_agent("greedy", GAME), make_agent(policy, GAME)
-    one_way, other_way = evaluate(GAME, greedy, learnt, 60), evaluate(GAME, learnt, greedy, 60)
-    assert one_way.margin != pytest.approx(-other_way.margin)
-    assert found.margin == pytest.approx((one_way.margin - other_way.margin) / 2)
+    results = play(tmp_path, policy, "greedy", deals=60).results
+    found, reverse = results["greedy", policy], results[policy, "greedy"]
+    assert found.margin_as_one != pytest.approx(-reverse.margin_as_one)
+    assert found.margin == pytest.approx((found.margin_as_one - reverse.margin_as_one) / 2)
+    margins = np.concatenate([line["margins"] for line in lines(tmp_path)[1:]])
+    assert margins.shape == (60, 2)
+    first, second = ("greedy", policy) if lines(tmp_path)[1]["players"][0] == "greedy" else (policy, "greedy")
+    assert results[first, second].margin_as_one == pytest.approx(margins[:, 0].mean())
+    assert results[second, first].margin_as_one == pytest.approx(-margins[:, 1].mean())
+    assert results[first, second].half_width_as_one == pytest.approx(half_width_95(margins[:, 0]))
+    assert results[second, first].half_width_as_one == pytest.approx(half_width_95(margins[:, 1]))
+
+
+def test_an_arena_and_an_evaluation_are_the_same_measurement(tmp_path: Path, policy: str) -> None:
+    for number, specs in enumerate([("greedy", "random"), ("greedy", policy), ("pimc:1", "random")]):
+        found = play(tmp_path / str(number), *specs, deals=30, seed=4)
+        one, other = (player.spec for player in sorted(found.plan.players, key=lambda player: player.id))
+        expected = evaluate(GAME, make_agent(one, GAME), make_agent(other, GAME), 30, 4)
+        assert found.results[one, other] == expected
 
 
 def test_teams_play_two_against_two_which_is_both_ways_at_once(tmp_path: Path, monkeypatch: Any) -> None:
-    game, calls = setup("double_deck_whist", 4, 1), []
-    original = arena.play_deals
-    monkeypatch.setattr(arena, "play_deals", lambda *given: calls.append(given) or original(*given))
-    found = play_arena(make_plan(game, ["random", "greedy"], 2 * CHUNK), tmp_path).meetings["greedy", "random"]
-    assert len(calls) == 2
-    expected = evaluate(game, make_agent("greedy", game), make_agent("random", game), 400)
+    game, calls = load_game("double_deck_whist", 4, 1), []
+    original = evaluation.play_deals
+
+    def counted(*given: Any) -> Any:
+        calls.append(original(*given))
+        return calls[-1]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(evaluation, "play_deals", counted)
+        found = play_arena(make_plan(game, ["random", "greedy"], 2 * CHUNK), tmp_path).results["greedy", "random"]
+    assert [points.shape for points in calls] == [(CHUNK, 2, 4)] * 2
+    assert (found.margin, found.half_width) == (found.margin_as_one, found.half_width_as_one)
+    expected = evaluate(game, make_agent("greedy", game), make_agent("random", game), 400, 1)
     assert abs(found.margin - expected.margin) < 2 * (found.half_width + expected.half_width)
 
 
 @every_game
 def test_every_game_has_its_arena(tmp_path: Path, name: str) -> None:
-    found = play_arena(make_plan(setup(name, None, 1), ["random", "greedy"], 60), tmp_path)
-    meeting = found.meetings["greedy", "random"]
+    found = play_arena(make_plan(load_game(name, None, 1), ["random", "greedy"], 60), tmp_path)
+    meeting = found.results["greedy", "random"]
     assert meeting.margin - meeting.half_width > 0
 
 
@@ -109,11 +151,11 @@ def test_a_pair_stops_after_the_first_chunk_that_makes_it_sure(tmp_path: Path, w
     wanted = 0.5
     play(tmp_path / "whole", "random", "greedy", deals=400)
     margins = [margin for line in sorted(lines(tmp_path / "whole")[1:], key=lambda line: line["first"])
-               for margin in line["margins"]]  # fmt: skip
-    enough = next(n for n in range(FEWEST, 400, CHUNK) if half_width_95(margins[:n]) <= wanted)
-    assert FEWEST < enough < 400
+               for margin in np.mean(line["margins"], axis=1)]  # fmt: skip
+    enough = next(n for n in range(MIN_DEALS, 400, CHUNK) if half_width_95(margins[:n]) <= wanted)
+    assert MIN_DEALS < enough < 400
     found = play(tmp_path / "early", "random", "greedy", deals=400, half_width=wanted, workers=workers)
-    meeting = found.meetings["greedy", "random"]
+    meeting = found.results["greedy", "random"]
     assert meeting.deals == enough
     assert meeting.half_width == half_width_95(margins[:enough])
     assert len(lines(tmp_path / "early")) - 1 < enough // CHUNK + 2 * workers
@@ -121,10 +163,10 @@ def test_a_pair_stops_after_the_first_chunk_that_makes_it_sure(tmp_path: Path, w
 
 def test_a_pair_does_not_stop_on_few_deals(tmp_path: Path) -> None:
     found = play(tmp_path, "random", "greedy", deals=400, half_width=50.0)
-    assert found.meetings["random", "greedy"].deals == FEWEST
+    assert found.results["random", "greedy"].deals == MIN_DEALS
 
 
-def test_an_interrupted_arena_goes_on_to_the_same_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_arena_resumes_to_the_same_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     specs = ("random", "greedy", "pimc:1")
     play(tmp_path / "whole", *specs, deals=50).write(tmp_path / "whole")
     with monkeypatch.context() as patch:
@@ -152,17 +194,17 @@ def test_processes_play_the_same_table(tmp_path: Path, policy: str) -> None:
     for name in ("results.json", "results.csv", "results.md"):
         assert (tmp_path / "1" / name).read_bytes() == (tmp_path / "2" / name).read_bytes()
     other = play(tmp_path / "other", *specs, deals=50, seed=8)
-    assert other.as_dict()["meetings"] != json.loads((tmp_path / "1" / "results.json").read_text())["meetings"]
+    assert other.as_dict()["results"] != json.loads((tmp_path / "1" / "results.json").read_text())["results"]
 
 
-def test_choices_by_chance_hang_on_the_deal_and_not_on_what_is_played_beside_it(
+def test_random_choices_depend_on_the_deal_and_not_on_what_is_played_beside_it(
     tmp_path: Path, policy: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     together = play(tmp_path / "together", "random", f"{policy}:sample", deals=40)
-    monkeypatch.setattr(arena, "CHUNK", 5)
+    monkeypatch.setattr(pair, "CHUNK", 5)
     apart = play(tmp_path / "apart", "random", f"{policy}:sample", deals=40)
     assert len(lines(tmp_path / "apart")) == 1 + 40 // 5
-    assert apart.meetings == together.meetings
+    assert apart.results == together.results
 
 
 def test_more_players_and_deals_use_what_has_been_played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -194,17 +236,17 @@ def test_a_folder_of_other_settings_is_refused(tmp_path: Path, monkeypatch: pyte
     with pytest.raises(ValueError, match=r"holds an arena with seed 0, but this is 1: choose another --folder"):
         play(tmp_path, "random", "greedy", deals=2, seed=1)
     with pytest.raises(ValueError, match="holds an arena with game 'donguri', but this is 'pepper'"):
-        play_arena(make_plan(setup("pepper", 3, 1), ["random", "greedy"], 2), tmp_path)
+        play_arena(make_plan(load_game("pepper", 3, 1), ["random", "greedy"], 2), tmp_path)
     with monkeypatch.context() as patch:
-        patch.setattr(arena, "_digest_of_code", lambda game: "changed")
+        patch.setattr(log, "code_digest", lambda game: "changed")
         with pytest.raises(ValueError, match="with version"):
             play(tmp_path, "random", "greedy", deals=2)
     good = (tmp_path / LOG).read_text()
     (tmp_path / LOG).write_text(good + "[]\n")
-    with pytest.raises(ValueError, match="line 3: not as trick arena writes it; delete the line"):
+    with pytest.raises(ValueError, match="line 3: not written by trick arena; delete the line"):
         play(tmp_path, "random", "greedy", deals=2)
     (tmp_path / LOG).write_bytes(b"\xff\n" + good.encode())
-    with pytest.raises(ValueError, match="line 1: not as trick arena writes it; delete the file"):
+    with pytest.raises(ValueError, match="line 1: not written by trick arena; delete the file"):
         play(tmp_path, "random", "greedy", deals=2)
 
 
@@ -227,12 +269,12 @@ def test_a_wrong_plan_is_told_what_is_allowed(specs: list[str], options: dict[st
     assert expected in str(caught.value)
 
 
-def die(task: arena.Task) -> None:
+def die(task: Task) -> None:
     os._exit(1)
 
 
 def test_a_worker_that_dies_is_said_to_have_died(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(arena, "play_chunk", die)
+    monkeypatch.setattr(loop, "play_chunk", die)
     with pytest.raises(ChildProcessError, match="finished deals are kept"):
         play(tmp_path, "random", "greedy", deals=40, workers=2)
 
@@ -255,8 +297,8 @@ def test_the_arena_command_writes_its_files(tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     assert "Donguri to Yamaneko, 3 players" in result.output
     report = json.loads((tmp_path / "results.json").read_text())
-    assert {name: report[name] for name in ("game", "num_players", "seed", "deals", "half_width")} == {
-        "game": "donguri", "num_players": 3, "seed": 0, "deals": 40, "half_width": None,
+    assert {name: report[name] for name in ("game", "num_players", "seed", "purpose", "deals", "half_width")} == {
+        "game": "donguri", "num_players": 3, "seed": 0, "purpose": "choosing", "deals": 40, "half_width": None,
     }  # fmt: skip
     assert [entry["player"] for entry in report["players"]] == ["random", "greedy"]
     with (tmp_path / "results.csv").open() as file:
@@ -264,9 +306,9 @@ def test_the_arena_command_writes_its_files(tmp_path: Path) -> None:
     assert [(row["player"], row["opponent"], row["deals"]) for row in rows] == [
         ("random", "greedy", "40"), ("greedy", "random", "40"),
     ]  # fmt: skip
-    assert [float(row["margin"]) for row in rows] == [entry["margin"] for entry in report["meetings"]]
-    assert f"{report['meetings'][1]['margin']:+.2f}" in result.output
-    assert f"| greedy | {report['meetings'][1]['margin']:+.2f} ± " in (tmp_path / "results.md").read_text()
+    assert [float(row["margin"]) for row in rows] == [entry["margin"] for entry in report["results"]]
+    assert f"{report['results'][1]['margin']:+.2f}" in result.output
+    assert f"| greedy | {report['results'][1]['margin']:+.2f} ± " in (tmp_path / "results.md").read_text()
     assert (tmp_path / "heatmap.png").read_bytes().startswith(b"\x89PNG")
     assert set(json.loads((tmp_path / "speed.json").read_text())) == {"random", "greedy"}
     assert not list(tmp_path.glob("*.tmp"))
@@ -325,6 +367,23 @@ def test_another_seed_has_another_folder(tmp_path: Path, monkeypatch: pytest.Mon
     assert {path.name for path in (tmp_path / "runs").iterdir()} == {"arena-donguri-3", "arena-donguri-3-seed-1"}
 
 
+@pytest.mark.parametrize("command", ["arena", "evaluate"])
+def test_published_tables_are_played_on_other_deals_in_another_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    arguments = ["--game", "donguri", "--num-players", "3", "--deals", "40", "greedy", "random"]
+    for options in ([], ["--publish"], ["--publish", "--seed", "1"]):
+        assert CliRunner().invoke(app, [command, *options, *arguments]).exit_code == 0
+    folders = [Path("runs") / f"arena-donguri-3{end}" for end in ("", "-publish", "-seed-1-publish")]
+    assert {path.name for path in Path("runs").iterdir()} == {folder.name for folder in folders}
+    played = [[line["margins"] for line in lines(folder)[1:]] for folder in folders]
+    assert played[0] != played[1] != played[2]
+    assert [lines(folder)[0]["settings"]["purpose"] for folder in folders] == ["choosing", "publishing", "publishing"]
+    refused = CliRunner().invoke(app, [command, "--publish", "--folder", str(folders[0]), *arguments])
+    assert "holds an arena with purpose 'choosing', but this is 'publishing'" in str(refused.exception)
+
+
 def test_evaluating_a_rung_leaves_it_out_of_the_ladder(tmp_path: Path) -> None:
     arguments = ["--game", "donguri", "--num-players", "3", "--deals", "2", "--folder", str(tmp_path)]
     result = CliRunner().invoke(app, ["evaluate", *arguments, "pimc:10"])
@@ -338,7 +397,7 @@ def test_evaluate_and_arena_use_what_the_other_has_played(tmp_path: Path, monkey
     played = count_chunks(monkeypatch)
     assert CliRunner().invoke(app, ["arena", *arguments, "random", "greedy", "pimc:1"]).exit_code == 0
     assert {frozenset(player.spec for player in task.players) for task in played} == {frozenset({"random", "pimc:1"})}
-    rows = json.loads((tmp_path / "results.json").read_text())["meetings"]
+    rows = json.loads((tmp_path / "results.json").read_text())["results"]
     assert len(rows) == 6
 
 
@@ -366,3 +425,78 @@ def test_ctrl_c_says_how_to_go_on_and_leaves_no_process(tmp_path: Path) -> None:
 def test_the_arena_needs_no_torch() -> None:
     code = "import sys, training.arena; assert not {'torch', 'matplotlib', 'stable_baselines3'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+# --- the digest of the code ---------------------------------------------------------------------------------------
+
+PACKAGE = Path(trick_envs.__file__).parent
+
+
+def digest_after_an_edit(edited: Path, game: Any, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The digest of the code with another line in one file."""
+    original = Path.read_bytes
+    compilation._folder_digest.cache_clear()
+    try:
+        with monkeypatch.context() as patch:
+            patch.setattr(Path, "read_bytes", lambda path: original(path) + b"# an edit\n" * (path == edited))
+            return code_digest(game)
+    finally:
+        compilation._folder_digest.cache_clear()
+
+
+def test_an_edit_in_any_file_that_shapes_a_game_or_a_player_changes_the_digest(monkeypatch: pytest.MonkeyPatch) -> None:
+    game = load_game("double_deck_whist", 4, 1)
+    folder = PACKAGE / "games" / "double_deck_whist"
+    files = {path for part in (folder, PACKAGE / "agents", PACKAGE / "matches") for path in part.glob("*.py")}
+    files |= {*(PACKAGE / "engine").rglob("*.py"), PACKAGE / "discovery.py", PACKAGE / "interfaces" / "batch.py"}
+    named = {path.relative_to(PACKAGE).as_posix() for path in files}
+    assert {
+        "games/double_deck_whist/hidden.py", "games/double_deck_whist/rules.py", "engine/kernels/playing.py",
+        "engine/search/worlds.py", "agents/greedy.py", "matches/loop.py",
+    } <= named  # fmt: skip
+    digests = {digest_after_an_edit(path, game, monkeypatch) for path in sorted(files)}
+    assert len(digests | {code_digest(game)}) == len(files) + 1
+    for elsewhere in (PACKAGE / "games" / "pepper" / "rules.py", PACKAGE / "interfaces" / "aec.py"):
+        assert digest_after_an_edit(elsewhere, game, monkeypatch) == code_digest(game)
+
+
+def test_the_digest_covers_the_folder_of_a_plug_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("rules.py", "hidden.py"):
+        (tmp_path / name).write_text("WORTH = 1\n")
+    module = SimpleNamespace(__file__=str(tmp_path / "rules.py"))
+    game: Any = SimpleNamespace(type=SimpleNamespace(modules=[module]))
+    before = code_digest(game)
+    assert digest_after_an_edit(tmp_path / "hidden.py", game, monkeypatch) != before
+
+
+def test_an_edited_plug_in_player_is_another_player(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = tmp_path / "their_players.py"
+    source.write_text(
+        "from trick_envs.agents.random import RandomAgent\n\n\n"
+        "class Theirs(RandomAgent):\n    name = 'theirs'\n\n\n"
+        "def make(game, seed):\n    return Theirs(seed)\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    specs = ["random", "their_players:make"]
+    built_in, theirs = make_plan(GAME, specs).players
+    assert built_in == Player("random")
+    assert theirs.id != theirs.spec
+    play(tmp_path / "arena", *specs, deals=2)
+    source.write_text(source.read_text() + "# an edit\n")
+    assert make_plan(GAME, specs).players[1].id != theirs.id
+    assert make_plan(GAME, specs).players[0] == built_in
+    sys.modules.pop("their_players")
+
+
+def test_only_searching_players_are_played_deal_by_deal(policy: str) -> None:
+    specs = {
+        "random": False, "greedy": False, policy: False, f"{policy}:sample": False,
+        "pimc:1": True, "search:5": True, "cheat:1": True, f"{policy}+ismcts:9": True,
+    }  # fmt: skip
+    assert {spec: Player(spec).searches for spec in specs} == specs
+    plan = make_plan(GAME, [policy, f"{policy}:sample", f"{policy}+ismcts:9"])
+    assert len({player.digest for player in plan.players}) == 1
+    assert all(player.digest for player in plan.players)
+    assert plan.purpose == Purpose.CHOOSING
+    tasks = [Pair(plan, *met).next_task(1) for met in plan.pairs()]
+    assert [task.deals for task in tasks if task is not None] == [CHUNK, 1, 1]

@@ -15,7 +15,7 @@ import pytest
 from helpers import TABLES, legal_of
 
 from trick_envs.engine.cards import members
-from trick_envs.engine.game import setup
+from trick_envs.engine.registry import load_game
 from trick_envs.interfaces.aec import RawEnv
 from trick_envs.interfaces.batch import BatchEnv
 
@@ -113,18 +113,18 @@ def scripted(actions: list[int], count: int, seed: int) -> int:
 def position(case: Case) -> tuple[RawEnv, brute_force.Game]:
     """The position in the engine, and the same for brute force, which plays the record's last deal up to it."""
     options = {"lead_peppers": True} if case.lead_peppers else {}
-    env = RawEnv(setup(case.game, case.players, case.num_deals, **options))
+    env = RawEnv(load_game(case.game, case.players, case.num_deals, **options))
     env.reset(seed=case.seed)
     count = 0
     while env.phase != "over":
-        env.step(scripted(legal_of(env.setup, env.states), count, case.seed))
+        env.step(scripted(legal_of(env.game, env.states), count, case.seed))
         count += 1
     record = env.record()
     del record["deals"][-1]["actions"][case.at :]
     env.reset(seed=case.seed)
     for deal, slow in zip(record["deals"], brute_force.deals_of(record), strict=True):
         for _, card in deal["actions"]:
-            env.step(env.setup.deck.parse(card))
+            env.step(env.game.deck.parse(card))
             slow.play(card)
     return env, slow
 
@@ -145,7 +145,7 @@ def engine_lines(env: RawEnv, case: Case) -> Counter[tuple[Any, ...]]:
         found.update(map(tuple, rewards[ends].astype(int).tolist()))
         masks, states = batch.action_masks[~ends], batch.states[~ends]
     for state in states:
-        hands = (" ".join(env.setup.deck.format_all(members(hand))) for hand in state["hand"][: case.players])
+        hands = (" ".join(env.game.deck.format_all(members(hand))) for hand in state["hand"][: case.players])
         found[(int(state["seat"]), *hands)] += 1
     return found
 
@@ -154,7 +154,7 @@ def engine_lines(env: RawEnv, case: Case) -> Counter[tuple[Any, ...]]:
 def test_engine_and_brute_force_count_the_same_lines(case):
     env, slow = position(case)
     lines = engine_lines(env, case)
-    assert lines == brute_force.lines(slow, case.width, case.decisions, env.setup.deck.names)
+    assert lines == brute_force.lines(slow, case.width, case.decisions, env.game.deck.names)
     assert lines.total() == case.lines
 
 

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from helpers import block, given, legal, play, play_randomly
 
-from trick_envs import donguri_v0, setup
+from trick_envs import donguri_v0
+from trick_envs.engine.registry import load_game
 
-DECKS = {n: setup("donguri", n).deck for n in (3, 4, 5)}
+DECKS = {n: load_game("donguri", n).deck for n in (3, 4, 5)}
 
 
 def table(players, cards, dealer=None):
@@ -20,7 +21,7 @@ def table(players, cards, dealer=None):
     deck = DECKS[players]
     wanted = cards.split()
     led = wanted[0][-1]
-    size = setup("donguri", players).hand_size
+    size = load_game("donguri", players).hand_size
     rest = [name for name in deck.names if name not in wanted]
     rest.sort(key=lambda name: name[-1] != led)  # the led suit first: to the leader, who plays before all others
     hands = [[card] for card in wanted]
@@ -44,7 +45,7 @@ def taker_of(players, cards, dealer=None):
     ("players", "size", "points", "deals", "hand"), [(3, 36, 54, 9, 12), (4, 48, 64, 8, 12), (5, 80, 100, 5, 16)]
 )
 def test_deck_points_and_match(players, size, points, deals, hand):
-    game = setup("donguri", players)
+    game = load_game("donguri", players)
     assert (game.num_actions, game.hand_size, int(game.template["num_deals"][0])) == (size, hand, deals)
     env = donguri_v0.raw_env(num_players=players, num_deals=1)
     env.reset(seed=1)

@@ -231,8 +231,8 @@ def test_a_void_ends_with_a_card_that_may_be_of_the_suit():
 
 def test_the_whole_state_shows_the_stock():
     env = table()
-    where = env.setup.state_layout.slices()["stock"]
-    names = env.setup.deck.names
+    where = env.game.state_layout.slices()["stock"]
+    names = env.game.deck.names
     stock = [names[int(number) - 1] if number else "" for number in env.state()[where]]
     assert stock == ["", "", *STOCK.split()[2:]]
     play(env, "AC 3D 3H 3S 2C")
@@ -279,7 +279,7 @@ def test_a_given_number_of_deals_is_played_out_and_equal_teams_share():
 def test_won_deals_decide_whatever_the_tricks():
     env = table()
     env.states["deals_won"][0], env.states["score"][0] = (2, 1), (14, 25, 14, 25)
-    assert env.setup.kernels.winners_of(env.states) == 0b0101
+    assert env.game.kernels.winners_bits(env.states) == 0b0101
 
 
 def test_rewards_of_teams():

@@ -15,12 +15,12 @@ import pytest
 from helpers import every_game, make, play_randomly
 
 import trick_envs
-from trick_envs import BatchEnv, make_agent, setup
+from trick_envs import BatchEnv, make_agent
 from trick_envs.engine import cards, lowlevel
 from trick_envs.engine.cards import WORD, Deck
 from trick_envs.engine.compile import cache_folder, cache_root
-from trick_envs.engine.game import game_names
 from trick_envs.engine.observation import Block, Layout, write_number
+from trick_envs.engine.registry import game_names, load_game
 from trick_envs.engine.rng import SEED_BITS
 
 PACKAGE = Path(trick_envs.__file__).parent
@@ -93,7 +93,7 @@ def test_sets_of_cards():
         cards.take(row, card)
         assert not row.any()
     assert cards.union((1, 2), (4, 2)) == (5, 2)
-    assert cards.common((5, 2), (4, 3)) == (4, 2)
+    assert cards.intersection((5, 2), (4, 3)) == (4, 2)
     assert cards.without((5, 3), (4, 1)) == (1, 2)
 
 
@@ -212,12 +212,12 @@ def test_plain_python_plays_the_same_match(name, tmp_path):
 def test_an_edit_of_a_rule_is_noticed(tmp_path):
     """Pepper's rules in a copy of the package are changed: a pepper then costs 3 instead of 2."""
     shutil.copytree(PACKAGE, tmp_path / "trick_envs", ignore=shutil.ignore_patterns("__pycache__"))
-    rules = tmp_path / "trick_envs" / "games" / "pepper.py"
+    rules = tmp_path / "trick_envs" / "games" / "pepper" / "rules.py"
     code = """
-from trick_envs.games import pepper
-from trick_envs.engine.game import setup
+from trick_envs.games.pepper import rules as pepper
+from trick_envs.engine.registry import load_game
 import trick_envs
-state = setup("pepper", 3).template.copy()[0]
+state = load_game("pepper", 3).template.copy()[0]
 state.peppers[0] = 1
 pepper.score_deal(state)
 print(trick_envs.__file__, state.deal_score[0])
@@ -236,19 +236,25 @@ print(trick_envs.__file__, state.deal_score[0])
 
 def test_an_edit_of_the_engine_is_noticed_by_every_game(tmp_path):
     shutil.copytree(PACKAGE, tmp_path / "trick_envs", ignore=shutil.ignore_patterns("__pycache__"))
-    code = "from trick_envs.engine.compile import cache_folder\nfrom trick_envs.games import pepper, donguri\n"
-    code += "print(cache_folder(pepper.__file__), cache_folder(donguri.__file__))"
+    code = """
+from pathlib import Path
+from trick_envs.engine.compile import cache_folder
+from trick_envs.games import pepper, donguri
+print(*(cache_folder(Path(game.__file__).parent) for game in (pepper, donguri)))
+"""
     where = {"PYTHONPATH": str(tmp_path), "TRICK_ENVS_CACHE": str(tmp_path / "cache"), "NUMBA_DISABLE_JIT": "1"}
     before = python(code, tmp_path, **where).split()
     with (tmp_path / "trick_envs" / "engine" / "table.py").open("a", encoding="utf-8") as file:
         file.write("# edited\n")
     after = python(code, tmp_path, **where).split()
     assert not set(before) & set(after)
-    with (tmp_path / "trick_envs" / "games" / "pepper.py").open("a", encoding="utf-8") as file:
-        file.write("# edited\n")
-    last = python(code, tmp_path, **where).split()
-    assert last[0] != after[0]
-    assert last[1] == after[1]
+    for name in ("rules", "heuristic", "features"):
+        with (tmp_path / "trick_envs" / "games" / "pepper" / f"{name}.py").open("a", encoding="utf-8") as file:
+            file.write("# edited\n")
+        last = python(code, tmp_path, **where).split()
+        assert last[0] != after[0]
+        assert last[1] == after[1]
+        after = last
 
 
 def test_the_cache_is_where_it_is_wanted(monkeypatch, tmp_path):
@@ -257,7 +263,7 @@ def test_the_cache_is_where_it_is_wanted(monkeypatch, tmp_path):
     monkeypatch.delenv("TRICK_ENVS_CACHE")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert cache_root() == tmp_path / "trick_envs"
-    assert cache_folder(str(PACKAGE / "games" / "pepper.py")) != cache_folder(str(PACKAGE / "games" / "donguri.py"))
+    assert cache_folder(PACKAGE / "games" / "pepper") != cache_folder(PACKAGE / "games" / "donguri")
 
 
 def test_importing_the_package_is_light(tmp_path):
@@ -274,7 +280,7 @@ def test_importing_the_package_is_light(tmp_path):
 
 def test_an_unknown_game_is_an_error_that_names_the_games():
     with pytest.raises(ValueError, match=r"there is no game .bridge.: choose one of .*donguri.*pepper"):
-        setup("bridge")
+        load_game("bridge")
     with pytest.raises(ValueError, match="there is no game"):
         BatchEnv("bridge", 2)
 
@@ -283,20 +289,20 @@ def test_an_unknown_game_is_an_error_that_names_the_games():
 @pytest.mark.parametrize("players", [0, 1, 10, -3, "3", 2.5, True])
 def test_a_number_of_players_that_a_game_is_not_for_is_an_error(name, players):
     with pytest.raises(ValueError, match=f"num_players: {name} is for .* players, not"):
-        setup(name, players)
+        load_game(name, players)
 
 
 @every_game
 @pytest.mark.parametrize("deals", [0, -1, 1.5, "3", True, 10_001])
 def test_a_bad_number_of_deals_is_an_error(name, deals):
     with pytest.raises(ValueError, match="num_deals: expected None or a whole number of 1 to 10,000"):
-        setup(name, num_deals=deals)
+        load_game(name, num_deals=deals)
 
 
 @every_game
 def test_an_unknown_option_is_an_error_that_names_the_options(name):
     with pytest.raises(TypeError, match=f"{name} has no option 'trumps'"):
-        setup(name, trumps=True)
+        load_game(name, trumps=True)
     with pytest.raises(TypeError, match="no option 'trumps'"):
         make(name, trumps=True)
     with pytest.raises(ValueError, match="reward: expected one of 'score', 'zero_sum', 'win', not 'money'"):
@@ -307,13 +313,13 @@ def test_an_unknown_option_is_an_error_that_names_the_options(name):
 
 def test_an_option_that_is_neither_true_nor_false_is_an_error():
     with pytest.raises(ValueError, match="lead_peppers: expected True or False, not 'yes'"):
-        setup("pepper", lead_peppers="yes")
+        load_game("pepper", lead_peppers="yes")
 
 
-def test_equal_setups_are_the_same_object():
-    assert setup("pepper") is setup("pepper", 5, None, lead_peppers=False)
-    assert setup("pepper") is not setup("pepper", 5, num_deals=5)
-    assert set(game_names()) == {path.stem for path in (PACKAGE / "games").glob("*.py")} - {"__init__"}
+def test_equal_games_are_the_same_object():
+    assert load_game("pepper") is load_game("pepper", 5, None, lead_peppers=False)
+    assert load_game("pepper") is not load_game("pepper", 5, num_deals=5)
+    assert set(game_names()) == {path.parent.name for path in (PACKAGE / "games").glob("*/rules.py")}
 
 
 @pytest.mark.parametrize("num_envs", [0, -1, 1.5, "2", True])
@@ -324,11 +330,11 @@ def test_a_bad_number_of_environments_is_an_error(num_envs):
 
 def test_a_bad_player_spec_is_an_error_that_says_what_is_allowed():
     with pytest.raises(ValueError, match="'genius' is no player: expected 'random', 'greedy'"):
-        make_agent("genius", setup("pepper"))
+        make_agent("genius", load_game("pepper"))
     with pytest.raises(ValueError, match="no such policy file"):
-        make_agent("nowhere.onnx", setup("pepper"))
+        make_agent("nowhere.onnx", load_game("pepper"))
     with pytest.raises(ValueError, match=r"env\.states"):
-        make_agent("greedy", setup("pepper")).act(np.zeros((1, 1)), np.zeros((1, 60)))
+        make_agent("greedy", load_game("pepper")).act(np.zeros((1, 1)), np.zeros((1, 60)))
 
 
 def test_seeds_of_later_matches_are_exact_in_json():
@@ -340,7 +346,7 @@ def test_seeds_of_later_matches_are_exact_in_json():
 
 
 def test_random_player_names_every_legal_card_equally_often():
-    agent, masks = make_agent("random", setup("pepper"), seed=1), np.zeros((6000, 60), np.int8)
+    agent, masks = make_agent("random", load_game("pepper"), seed=1), np.zeros((6000, 60), np.int8)
     masks[:, [3, 17, 59]] = 1
     found = np.bincount(agent.act(None, masks), minlength=60)
     assert sorted(np.flatnonzero(found)) == [3, 17, 59]

@@ -1,33 +1,62 @@
-"""A sixth game is one rules file, one module, one config, one test file: ``CONTRIBUTING.md`` shows it with Hearts.
+"""A game in a package of its own: ``CONTRIBUTING.md`` shows it with Hearts, in ``tests/example_game``.
 
-Everything that every game promises is then tested of it too, in a process of its own, so that no other test meets it.
+It is installed for a process of its own, so that no other test meets it, and has to pass what every game has to pass.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
-from trick_envs.engine.game import game_names
+import pytest
+
+from trick_envs import game_names
+from trick_envs.discovery import AGENTS, plug_ins
 
 TESTS = Path(__file__).parent
-GENERIC = ("test_all_games.py", "test_twin_worlds.py", "test_reproducibility.py")
+EXAMPLE = TESTS / "example_game"
+SUITES = ("example_game/tests", "test_all_games.py", "test_twin_worlds.py", "test_reproducibility.py")
 
 
-def test_a_game_in_files_of_its_own_passes_what_every_game_has_to_pass():
-    suites = [str(TESTS / name) for name in ("example_game", *GENERIC)]
+def run(*arguments: str, **environment: str) -> str:
+    """Runs a Python module in the root of the repository; returns what it prints."""
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", *suites, "-k", "hearts", "-p", "no:cacheprovider", "-p", "no:xdist"],
-        env={**os.environ, "EXAMPLE_GAME": "1"}, cwd=TESTS.parent, capture_output=True, text=True, check=False,
+        [sys.executable, "-m", *arguments], env={**os.environ, **environment}, cwd=TESTS.parent, capture_output=True,
+        text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]
-    passed = re.search(r"(\d+) passed", done.stdout)
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for ``PYTHONPATH`` in which the plug-in is installed; built from a copy, as building leaves files."""
+    source, target = tmp_path_factory.mktemp("source") / "hearts", tmp_path_factory.mktemp("site")
+    shutil.copytree(EXAMPLE, source, ignore=shutil.ignore_patterns("__pycache__", "build", "*.egg-info"))
+    offline = ("--no-deps", "--no-build-isolation", "--no-index", "--disable-pip-version-check")
+    run("pip", "install", "--quiet", *offline, "--target", str(target), str(source))
+    return target
+
+
+def test_an_installed_game_passes_what_every_game_has_to_pass(site: Path) -> None:
+    suites = [str(TESTS / name) for name in SUITES]
+    options = ("-k", "hearts", "-p", "no:cacheprovider", "-p", "no:xdist")
+    printed = run("pytest", *suites, *options, PYTHONPATH=str(site))
+    passed = re.search(r"(\d+) passed", printed)
     assert passed is not None
     assert int(passed.group(1)) > 100
 
 
-def test_no_other_test_meets_it():
+def test_the_command_lists_an_installed_game(site: Path) -> None:
+    pytest.importorskip("typer")
+    assert "hearts" in run("training.cli", "games", PYTHONPATH=str(site))
+    assert "Every heart taken costs 1" in run("training.cli", "games", "hearts", PYTHONPATH=str(site))
+
+
+def test_no_other_test_meets_it() -> None:
     assert "hearts" not in game_names()
+    assert "lowest" not in plug_ins(AGENTS)

@@ -63,7 +63,7 @@ def aec_match(game: str, reward: str, options: dict[str, Any]) -> tuple[dict[str
             seen = env.observe(other)
             digest.add(seen["observation"], seen["action_mask"])
         env.step(None if over else choose(observation["action_mask"], count))
-        count += 1
+        count += 1  # noqa: SIM113
         assert agent in env.possible_agents
     return env.unwrapped.record(), str(digest)
 

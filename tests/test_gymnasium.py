@@ -136,7 +136,7 @@ def test_what_the_learner_sees_and_is_paid_is_what_the_aec_environment_says(name
     seat = env.unwrapped.seat
     aec = importlib.import_module(f"trick_envs.{REGISTERED[name]}_v0").raw_env(num_deals=2, reward=reward)
     aec.reset(seed=11)
-    learner, deck = f"player_{seat}", aec.setup.deck
+    learner, deck = f"player_{seat}", aec.game.deck
     step, paid, told = 0, 0.0, []
     for deal in record["deals"]:
         for actor, card in deal["actions"]:
@@ -258,7 +258,7 @@ def test_a_listed_opponent_sits_as_many_seats_clockwise_from_the_learner(name):
 
         return act
 
-    players = make(name).unwrapped.setup.num_players
+    players = make(name).unwrapped.game.num_players
     env = make(name, opponents=[logged(place) for place in range(1, players)])
     record = play_match(env, seed=4)[3]
     seat = env.unwrapped.seat
@@ -269,7 +269,7 @@ def test_a_listed_opponent_sits_as_many_seats_clockwise_from_the_learner(name):
 @every_game
 def test_a_spec_an_agent_and_a_function_play_the_same(name):
     by_spec = play_match(make(name, opponents="greedy"), seed=6)[3]
-    agent = GreedyAgent(make(name).unwrapped.setup)
+    agent = GreedyAgent(make(name).unwrapped.game)
     assert play_match(make(name, opponents=agent), seed=6)[3] == by_spec
     by_function = play_match(make(name, opponents=lowest), seed=6)[3]
     assert play_match(make(name, opponents=Lowest()), seed=6)[3] == by_function
@@ -288,7 +288,7 @@ def test_random_opponents_replay_from_the_seed_and_differ_between_seeds(name):
 
 
 def test_an_agent_with_random_choices_replays_from_the_seed():
-    env = make(opponents=make_agent("random", make().unwrapped.setup, seed=99))
+    env = make(opponents=make_agent("random", make().unwrapped.game, seed=99))
     first = play_match(env, seed=7)[3]
     play_match(env)
     assert play_match(env, seed=7)[3] == first
@@ -343,7 +343,7 @@ def test_instead_of_an_illegal_action_a_random_legal_one_is_played(name):
     for seed in range(8):
         env = make(name, illegal="random", seat=0)
         _, info = env.reset(seed=seed)
-        legal, deck = np.flatnonzero(info["action_mask"]), env.unwrapped.setup.deck
+        legal, deck = np.flatnonzero(info["action_mask"]), env.unwrapped.game.deck
         _, reward, terminated, _, _ = env.step(int(info["action_mask"].argmin()))
         assert not terminated
         assert reward == 0

@@ -21,8 +21,8 @@ from open_spiel.python import policy
 from open_spiel.python.algorithms import exploitability, ismcts, mcts
 from open_spiel.python.observation import make_observation
 
-from trick_envs.engine.game import load_rules, setup
-from trick_envs.interfaces.openspiel import NAMES, SmallSetup, exploitabilities, greedy_policy, small
+from trick_envs.engine.registry import game_type, load_game
+from trick_envs.interfaces.openspiel import NAMES, Variant, exploitabilities, greedy_policy, small
 
 # (name, num_players, suits, ranks, hand_size)
 TINY = [
@@ -203,8 +203,8 @@ def test_peppers_cost_in_a_game_told_card_by_card() -> None:
 
 def test_at_full_size_a_variant_is_the_game() -> None:
     for name in NAMES:
-        whole = setup(name, 3, 1)
-        variant = SmallSetup(load_rules(name), 3, whole.options, whole.deck, whole.hand_size)
+        whole = load_game(name, 3, 1)
+        variant = Variant(game_type(name), 3, whole.options, whole.deck, whole.hand_size)
         assert variant.template.tobytes() == whole.template.tobytes()
         assert variant.view_size == whole.layout.size
 

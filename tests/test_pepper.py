@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from helpers import block, given, legal, lies, play, play_randomly
 
-from trick_envs import pepper_v0, setup
+from trick_envs import pepper_v0
+from trick_envs.engine.registry import load_game
 
 # Three players, four colours, 1 to 9, twelve cards each.
 HANDS = [
@@ -27,7 +28,7 @@ def table(hands=HANDS, dealer=0, **options):
     [(3, 4, 9), (4, 4, 12), (5, 5, 12), (6, 6, 12), (7, 6, 14), (8, 6, 16), (9, 6, 18)],
 )
 def test_the_decks_of_the_published_game(players, colours, highest):
-    game = setup("pepper", players)
+    game = load_game("pepper", players)
     assert (len(game.deck.suits), len(game.deck.ranks), game.deck.ranks[-1]) == (colours, highest, str(highest))
     assert game.num_actions == 12 * players
     assert game.hand_size == 12
@@ -35,8 +36,8 @@ def test_the_decks_of_the_published_game(players, colours, highest):
 
 
 def test_five_players_and_five_deals_by_default():
-    assert setup("pepper").num_players == 5
-    assert int(setup("pepper").template["num_deals"][0]) == 5
+    assert load_game("pepper").num_players == 5
+    assert int(load_game("pepper").template["num_deals"][0]) == 5
 
 
 def test_peppers_are_laid_open_at_once_and_are_not_part_of_the_hand():

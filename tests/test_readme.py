@@ -1,4 +1,4 @@
-"""What the README shows works as it stands there."""
+"""What README and docs show works as it stands there."""
 
 from __future__ import annotations
 
@@ -9,21 +9,75 @@ from pathlib import Path
 
 import pytest
 
-README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+ROOT = Path(__file__).parent.parent
+README = ROOT / "README.md"
+PAGES = [README, *sorted((ROOT / "docs").glob("*.md"))]
+ALL_PAGES = [*PAGES, ROOT / "CONTRIBUTING.md"]
+TEXTS = {page.relative_to(ROOT).as_posix(): page.read_text(encoding="utf-8") for page in ALL_PAGES}
 
 
-@pytest.mark.parametrize("code", BLOCKS, ids=range(len(BLOCKS)))
+def blocks(text: str, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+
+
+PYTHON = [
+    pytest.param(code, id=f"{page.name}-{number}")
+    for page in PAGES
+    for number, code in enumerate(blocks(page.read_text(encoding="utf-8"), "python"))
+]
+
+
+@pytest.mark.parametrize("code", PYTHON)
 def test_python_blocks_run(code: str) -> None:
+    if "openspiel" in code:
+        pytest.importorskip("pyspiel")
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
 
-def test_the_commands_it_names_exist() -> None:
-    pytest.importorskip("typer")
+def commands(text: str) -> list[str]:
+    """Every ``trick`` command in the code of a page, with its arguments."""
+    without_blocks = re.sub(r"^```.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE)
+    code = [line for block in blocks(text, "bash") for line in block.splitlines()]
+    code += [" ".join(span.split()) for span in re.findall(r"`([^`]+)`", without_blocks)]
+    return [found[1] for line in code if (found := re.search(r"(?:^|/| )trick ([a-z].*)", line))]
+
+
+@pytest.mark.parametrize("page", TEXTS)
+def test_trick_commands_and_their_options_exist(page: str) -> None:
+    typer = pytest.importorskip("typer")
     from training.cli import app
 
-    known = {command.callback.__name__ for command in app.registered_commands if command.callback is not None}
-    named = set(re.findall(r"\btrick ([a-z]+)", README))
-    assert named <= known
-    assert {"train", "evaluate", "bench"} <= named
+    known = typer.main.get_command(app).commands
+    for command in commands(TEXTS[page]):
+        name, *arguments = re.sub(r" #.*", "", command).split()
+        assert name in known, command
+        options = {option for parameter in known[name].params for option in parameter.opts}
+        assert {argument for argument in arguments if argument.startswith("--")} <= options, command
+
+
+def test_the_readme_names_the_main_commands() -> None:
+    named = {command.split()[0] for command in commands(TEXTS["README.md"])}
+    assert {"train", "evaluate", "arena", "exploit", "bench", "games"} <= named
+
+
+@pytest.mark.parametrize("page", TEXTS)
+def test_files_named_in_links_and_commands_exist(page: str) -> None:
+    text, folder = TEXTS[page], (ROOT / page).parent
+    for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text):
+        assert (folder / link).exists(), link
+    for config in re.findall(r"configs/\w+\.yaml", text):
+        assert (ROOT / config).is_file() or config == "configs/hearts.yaml", config
+
+
+@pytest.mark.parametrize("page", TEXTS)
+def test_anchors_in_links_are_headings(page: str) -> None:
+    for link, anchor in re.findall(r"\]\(([^)#:]*)#([^)]*)\)", TEXTS[page]):
+        target = ((ROOT / page).parent / link) if link else ROOT / page
+        headings = re.findall(r"^#+ (.+)$", target.read_text(encoding="utf-8"), re.MULTILINE)
+        anchors = {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+        assert anchor in anchors, f"{link}#{anchor}"
+
+
+def test_the_readme_is_at_most_150_lines() -> None:
+    assert len(TEXTS["README.md"].splitlines()) <= 150

@@ -9,16 +9,18 @@ from typing import Any
 
 import pytest
 
-from trick_envs import game_names, setup
+from trick_envs import game_names
 from trick_envs.agents import GreedyAgent
-from trick_envs.engine.game import load_rules
-from trick_envs.interfaces.replay import narrate, play_match, replay
+from trick_envs.engine.registry import game_type, load_game
+from trick_envs.matches.loop import play_match
+from trick_envs.matches.replay import replay
+from trick_envs.matches.telling import narrate
 
-TABLES = [(name, players) for name in game_names() for players in load_rules(name).game.players]
+TABLES = [(name, players) for name in game_names() for players in game_type(name).players]
 
 
 def greedy_match(name: str, players: int, seed: int = 3, num_deals: int | None = 2) -> dict[str, Any]:
-    agent = GreedyAgent(setup(name, players, num_deals))
+    agent = GreedyAgent(load_game(name, players, num_deals))
     return play_match(name, dict.fromkeys(range(players), agent), seed, players, num_deals)
 
 
@@ -105,7 +107,7 @@ def test_the_commands_write_and_tell_a_match(tmp_path: Path) -> None:
     from training.cli import app
 
     file = tmp_path / "match.json"
-    arguments = ["deal", "--game", "zaraba22", "--seed", "4", "--players", "greedy,random,random"]
+    arguments = ["simulate", "--game", "zaraba22", "--seed", "4", "--players", "greedy,random,random"]
     written = testing.CliRunner().invoke(app, [*arguments, "--file", str(file)])
     assert written.exit_code == 0, written.output
     assert len(json.loads(file.read_text())["deals"]) == 1
@@ -113,7 +115,7 @@ def test_the_commands_write_and_tell_a_match(tmp_path: Path) -> None:
     assert "Zaraba 22, 3 players, seed 4" in told.output
     for name in game_names():
         described = testing.CliRunner().invoke(app, ["games", name])
-        assert setup(name).layout.table() in described.output
+        assert load_game(name).layout.table() in described.output
 
 
 @pytest.mark.parametrize("content", [[], "record", None])

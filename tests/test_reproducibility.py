@@ -19,9 +19,11 @@ from helpers import every_game, every_table, greedy_action, legal_of, make
 
 from trick_envs import BatchEnv, make_agent
 from trick_envs.engine.cards import WORD
-from trick_envs.engine.game import Setup, load_rules, setup
-from trick_envs.interfaces.reading import dealt
-from trick_envs.interfaces.replay import play_match, replay
+from trick_envs.engine.game import Game
+from trick_envs.engine.registry import game_type, load_game
+from trick_envs.matches.loop import play_match
+from trick_envs.matches.reading import dealt
+from trick_envs.matches.replay import replay
 
 SEED = 11
 
@@ -32,7 +34,7 @@ SEED = 11
 class Scribe:
     """Writes the record of a match from the outside: told of every position and what is named there."""
 
-    def __init__(self, game: Setup, seed: int) -> None:
+    def __init__(self, game: Game, seed: int) -> None:
         self.game, self.seed = game, seed
         self.deals: list[dict[str, Any]] = []
         self.totals: list[list[int]] = []  # match scores before each deal
@@ -54,8 +56,8 @@ class Scribe:
         for deal, before, after in zip(self.deals, totals[:-1], totals[1:], strict=True):
             deal["score"] = [its - was for was, its in zip(before, after, strict=True)]
         return {
-            "game": self.game.rules.name,
-            "version": self.game.rules.version,
+            "game": self.game.name,
+            "version": self.game.type.version,
             "num_players": self.game.num_players,
             "num_deals": self.game.num_deals,
             "seed": self.seed,
@@ -70,7 +72,7 @@ class NotedGreedy:
 
     name = "noted greedy"
 
-    def __init__(self, game: Setup, scribe: Scribe) -> None:
+    def __init__(self, game: Game, scribe: Scribe) -> None:
         self.greedy, self.scribe = make_agent("greedy", game), scribe
 
     def seed(self, seed: int) -> None:
@@ -82,15 +84,15 @@ class NotedGreedy:
         return actions
 
 
-def by_aec(game: Setup) -> tuple[dict[str, Any], bytes]:
-    env = make(game.rules.name, game.num_players, raw=False)
+def by_aec(game: Game) -> tuple[dict[str, Any], bytes]:
+    env = make(game.name, game.num_players, raw=False)
     env.reset(seed=SEED)
     while not any(env.terminations.values()):
         env.step(greedy_action(game, env.states))
     return env.record(), env.states.tobytes()
 
 
-def by_gymnasium(game: Setup, seat: int) -> tuple[dict[str, Any], bytes]:
+def by_gymnasium(game: Game, seat: int) -> tuple[dict[str, Any], bytes]:
     env = gymnasium.make(gymnasium_id(game), num_players=game.num_players, seat=seat).unwrapped
     env.reset(seed=SEED)
     over = False
@@ -99,7 +101,7 @@ def by_gymnasium(game: Setup, seat: int) -> tuple[dict[str, Any], bytes]:
     return env.record(), env.states.tobytes()
 
 
-def by_vector(game: Setup, opponents: Any, scribe: Scribe) -> tuple[Any, bytes]:
+def by_vector(game: Game, opponents: Any, scribe: Scribe) -> tuple[Any, bytes]:
     """The match score and the last state; the scribe is told what the learner names."""
     env = gymnasium.make_vec(
         gymnasium_id(game), num_envs=1, vectorization_mode="vector_entry_point", num_players=game.num_players, seat=1,
@@ -114,9 +116,9 @@ def by_vector(game: Setup, opponents: Any, scribe: Scribe) -> tuple[Any, bytes]:
     return env.states["score"][0], env.states.tobytes()
 
 
-def by_batch(game: Setup) -> tuple[Scribe, Any]:
+def by_batch(game: Game) -> tuple[Scribe, Any]:
     """The scribe and the sum of all rewards, from the third of five games."""
-    batch = BatchEnv(game.rules.name, 5, game.num_players)
+    batch = BatchEnv(game.name, 5, game.num_players)
     batch.reset(seed=SEED - 2)
     scribe, total, over = Scribe(game, SEED), np.zeros(game.num_players), False
     actions = np.zeros(5, np.int64)
@@ -129,13 +131,13 @@ def by_batch(game: Setup) -> tuple[Scribe, Any]:
     return scribe, total
 
 
-def gymnasium_id(game: Setup) -> str:
-    return f"trick_envs/{''.join(map(str.capitalize, game.rules.name.split('_')))}-v0"
+def gymnasium_id(game: Game) -> str:
+    return f"trick_envs/{''.join(map(str.capitalize, game.name.split('_')))}-v0"
 
 
 @every_table
 def test_a_seed_is_the_same_match_on_every_interface_to_the_byte(name, players):
-    game = setup(name, players)
+    game = load_game(name, players)
     record, last = by_aec(game)
     expected, winners = json.dumps(record), record["winners"]
     assert record["seed"] == SEED
@@ -226,14 +228,14 @@ def test_random_matches_by_the_rules_without_an_error_or_a_lost_card(name, playe
 
 
 def check_random_match(name: str, players: int, seed: int) -> None:
-    options = {option: bool(seed % 2) for option in load_rules(name).game.options}
-    game = setup(name, players, None if seed % 4 else 2, **options)
+    options = {option: bool(seed % 2) for option in game_type(name).options}
+    game = load_game(name, players, None if seed % 4 else 2, **options)
     env, rng = make(name, players, num_deals=game.num_deals, **options), np.random.default_rng(seed)
     env.reset(seed=seed)
     names, allowed = game.deck.names, []
     whole_deck = [sum(1 << card % WORD for card in game.deck.cards if card // WORD == word) for word in (0, 1)]
     while env.phase != "over":
-        lying = np.concatenate([env.states[place.name].reshape(-1, 2) for place in game.rules.places])
+        lying = np.concatenate([env.states[place].reshape(-1, 2) for place in game.type.places])
         assert np.bitwise_or.reduce(lying).tolist() == whole_deck, "a card is lost"
         assert lying.sum(axis=0).tolist() == whole_deck, "a card is in two places"
         legal = legal_of(game, env.states)

@@ -14,13 +14,16 @@ from test_twin_worlds import hidden_from, hidden_swaps, positions
 from trick_envs.agents import make_agent
 from trick_envs.agents.search import SearchAgent
 from trick_envs.engine.cards import members
-from trick_envs.engine.game import Setup, setup
-from trick_envs.engine.kernels import MATCH_ENDED
+from trick_envs.engine.game import Game
+from trick_envs.engine.kernels.playing import MATCH_ENDED
+from trick_envs.engine.registry import load_game
+from trick_envs.engine.state import copy_states
+from trick_envs.engine.table import card_of_flags
 from trick_envs.interfaces.batch import BatchEnv
-from trick_envs.interfaces.reading import places
+from trick_envs.matches.reading import places
 
 
-def resampled(game: Setup, states: Any, seat: int, count: int, seed: int = 0) -> Any:
+def resampled(game: Game, states: Any, seat: int, count: int, seed: int = 0) -> Any:
     """``count`` worlds drawn for a seat."""
     return game.resample(np.repeat(states, count), seat, np.random.default_rng(seed))
 
@@ -33,7 +36,7 @@ def test_a_drawn_world_looks_the_same_to_the_seat_and_plays_on(name: str, player
         seat = int(rng.integers(players))
         before = places(game, states)
         for world in resampled(game, states, seat, 3):
-            one = np.array([world], game.rules.dtype)
+            one = np.array([world], game.dtype)
             assert look(game, one, seat) == look(game, states, seat)
             after = places(game, one)
             assert {place: len(found) for place, found in after.items()} == {p: len(c) for p, c in before.items()}
@@ -46,6 +49,54 @@ def test_a_drawn_world_looks_the_same_to_the_seat_and_plays_on(name: str, player
     assert moved > 10
 
 
+@every_table
+def test_a_drawn_world_is_as_good_as_a_dealt_one(name: str, players: int) -> None:
+    """Worlds drawn from drawn worlds, for the same seat and for others: no card is lost, nothing seen changes."""
+    game, rng = twin_setup(name, players), np.random.default_rng(4)
+    for states in positions(game):
+        world = states.copy()
+        for seat in [0, 0, *rng.permutation(players)[:3], 0]:
+            before, seen = places(game, world), look(game, world, int(seat))
+            world = game.resample(copy_states(world), int(seat), rng)
+            after = places(game, world)
+            assert sorted(card for found in after.values() for card in found) == sorted(game.deck.cards)
+            assert {place: len(found) for place, found in after.items()} == {p: len(c) for p, c in before.items()}
+            assert look(game, world, int(seat)) == seen
+        result = 0
+        while result < MATCH_ENDED:
+            result = step(game, world, int(rng.choice(legal_of(game, world))))
+        assert sorted(card for found in places(game, world).values() for card in found) == sorted(game.deck.cards)
+
+
+def test_notes_of_an_exchange_follow_the_cards_into_a_drawn_world() -> None:
+    """Tricky Express: what another seat noted of its gifts names cards that lie where the noted cards lay."""
+    game, rng = load_game("tricky_express"), np.random.default_rng(6)
+    tried = 0
+    for states in positions(game):
+        world = game.resample(np.repeat(states, 1), 0, rng)
+        notes = [one["exchanged"][0].reshape(4, 8) for one in (states, world)]
+        for seat, k in np.argwhere(notes[0] > 0):
+            assert notes[1][seat, k] > 0
+            handed_over = states["named"][0] >= 8 * (1 + k // 4)
+            if seat == 0 or ((seat - 1 if k % 2 == 0 else seat + 1) % 4 == 0 and handed_over):  # seat 0 saw it
+                assert notes[1][seat, k] == notes[0][seat, k]
+                continue
+            tried += 1
+            where = [
+                place
+                for place, found in places(game, states).items()
+                if card_of_flags(states[0], notes[0][seat, k]) in found
+            ]
+            there = [
+                place
+                for place, found in places(game, world).items()
+                if card_of_flags(world[0], notes[1][seat, k]) in found
+            ]
+            if states["named"][0] >= 8:  # forced gifts that wait are chosen anew
+                assert there == where
+    assert tried > 50
+
+
 @every_game
 def test_worlds_of_a_batch_are_drawn_for_the_seats_that_act(name: str) -> None:
     games = BatchEnv(name, 64)
@@ -54,13 +105,13 @@ def test_worlds_of_a_batch_are_drawn_for_the_seats_that_act(name: str) -> None:
     for _ in range(9):
         games.step(np.array([rng.choice(np.flatnonzero(mask)) for mask in games.action_masks]))
     before, observations = games.states.copy(), games.observations.copy()
-    worlds = games.setup.resample(games.states, games.seats, np.random.default_rng(3))
+    worlds = games.game.resample(games.states, games.seats, np.random.default_rng(3))
     np.testing.assert_array_equal(games.states, before)
-    np.testing.assert_array_equal(games.setup.resample(before, games.seats, np.random.default_rng(3)), worlds)
-    assert (games.setup.resample(before, games.seats, np.random.default_rng(4)) != worlds).any()
+    np.testing.assert_array_equal(games.game.resample(before, games.seats, np.random.default_rng(3)), worlds)
+    assert (games.game.resample(before, games.seats, np.random.default_rng(4)) != worlds).any()
     games = BatchEnv(name, 64)  # play goes on from states alone
     games.states[:] = worlds
-    games.look()
+    games.observe()
     np.testing.assert_array_equal(games.observations, observations)
     games.step(games.action_masks.argmax(axis=1))
 
@@ -70,17 +121,17 @@ def test_what_cannot_be_drawn_is_told() -> None:
     games.reset(0)
     for seats in (5, -1, 0.5, [0, 1], [0, 1, 9]):
         with pytest.raises(ValueError, match="seats: expected seats of 0 to 4, one or 3, not"):
-            games.setup.resample(games.states, seats, rng)
-    for other in (setup("donguri"), setup("pepper", 4)):
+            games.game.resample(games.states, seats, rng)
+    for other in (load_game("donguri"), load_game("pepper", 4)):
         with pytest.raises(ValueError, match="states: expected records of <"):
             other.resample(games.states, 0, rng)
     with pytest.raises(ValueError, match="states: expected records of <pepper for 5>"):
-        games.setup.resample(games.states[0], 0, rng)
+        games.game.resample(games.states[0], 0, rng)
 
 
 @every_game
 def test_drawn_worlds_respect_what_play_has_shown(name: str) -> None:
-    game = twin_setup(name, setup(name).num_players)
+    game = twin_setup(name, load_game(name).num_players)
     suits, ranks = len(game.deck.suits), len(game.deck.ranks)
     shown = 0
     for states in positions(game):
@@ -93,7 +144,7 @@ def test_drawn_worlds_respect_what_play_has_shown(name: str) -> None:
     assert shown > 20
 
 
-def ends_of_deals(game: Setup, most_hidden: int, least_worlds: int) -> Any:
+def ends_of_deals(game: Game, most_hidden: int, least_worlds: int) -> Any:
     """A position near the end of a deal with voids, and all worlds that the first seat thinks possible."""
     ranks = len(game.deck.ranks)
     for seed in range(200):
@@ -130,7 +181,7 @@ def ends_of_deals(game: Setup, most_hidden: int, least_worlds: int) -> Any:
     ("name", "players"), [("pepper", 3), ("pepper", 5), ("donguri", 3), ("donguri", 4), ("zaraba22", 3)]
 )
 def test_every_world_that_fits_is_drawn_equally_often(name: str, players: int) -> None:
-    game = setup(name, players, 1)
+    game = load_game(name, players, 1)
     states, seats, worlds = ends_of_deals(game, most_hidden=7, least_worlds=6)
     draws = 400 * len(worlds)
     found = Counter(
@@ -147,8 +198,8 @@ def test_every_world_that_fits_is_drawn_equally_often(name: str, players: int) -
 @pytest.mark.parametrize("spec", ["pimc:3", "ismcts:40"])
 @every_game
 def test_hidden_cards_do_not_change_what_a_search_plays(name: str, spec: str) -> None:
-    game, rng = twin_setup(name, setup(name).num_players), np.random.default_rng(4)
-    agent, tried = SearchAgent(spec, game), 0
+    game, rng = twin_setup(name, load_game(name).num_players), np.random.default_rng(4)
+    agent, tried = make_agent(spec, game), 0
     for states in positions(game)[::2]:
         if len(legal_of(game, states)) < 2:
             continue
@@ -163,14 +214,14 @@ def test_hidden_cards_do_not_change_what_a_search_plays(name: str, spec: str) ->
 @every_game
 def test_who_looks_ahead_among_greedy_players_in_the_true_world_gets_no_less_than_foreseen(name: str) -> None:
     """One step ahead, the rest by the rule of thumb: the best value can only rise from decision to decision."""
-    game = setup(name, None, 1)
-    kernels, scratch, named = game.kernels, np.zeros(2, game.rules.dtype), np.zeros(1, np.int64)
+    game = load_game(name, None, 1)
+    kernels, scratch, named = game.kernels, np.zeros(2, game.dtype), np.zeros(1, np.int64)
     for seed in range(5):
         states, result, foreseen = start(game, seed), 0, -np.inf
         while result < MATCH_ENDED:
             kernels.greedy_actions(states, named)
             seat, action = int(states["seat"][0]), int(named[0])
-            if seat == 0 or (seat == 2 and game.rules.game.teams):
+            if seat == 0 or (seat == 2 and game.type.teams):
                 values = {}
                 for action in legal_of(game, states):
                     scratch[0] = states[0]
@@ -180,13 +231,13 @@ def test_who_looks_ahead_among_greedy_players_in_the_true_world_gets_no_less_tha
                 foreseen = values[action]
             result = step(game, states, action)
         scores = states["deal_score"][0].reshape(-1)[: game.num_players]
-        others = [seat for seat in range(1, game.num_players) if not (game.rules.game.teams and seat == 2)]
+        others = [seat for seat in range(1, game.num_players) if not (game.type.teams and seat == 2)]
         assert scores[0] - scores[others].mean() == pytest.approx(foreseen)
 
 
 @every_game
 def test_a_search_plays_legal_cards_and_leaves_the_game_alone(name: str) -> None:
-    game = setup(name, None, 1)
+    game = load_game(name, None, 1)
     agents = [make_agent(spec, game) for spec in ("pimc:2", "ismcts:12", "cheat:8", "search:2")]
     states, result = start(game, 5), 0
     while result < MATCH_ENDED:
@@ -198,13 +249,13 @@ def test_a_search_plays_legal_cards_and_leaves_the_game_alone(name: str) -> None
 
 
 def test_a_search_repeats_itself_by_seed_however_games_are_batched() -> None:
-    game = setup("pepper", 5, 1)
+    game = load_game("pepper", 5, 1)
     states = np.concatenate([next(itertools.islice(random_positions(game, seed, 1), 20, None)) for seed in range(20)])
-    agent = SearchAgent("pimc:2", game, seed=3)
+    agent = make_agent("pimc:2", game, seed=3)
     together = agent.act(None, None, states)
-    one_by_one = [SearchAgent("pimc:2", game, seed=3).act(None, None, states[i : i + 1])[0] for i in range(20)]
+    one_by_one = [make_agent("pimc:2", game, seed=3).act(None, None, states[i : i + 1])[0] for i in range(20)]
     np.testing.assert_array_equal(together, one_by_one)
-    assert (SearchAgent("pimc:2", game, seed=4).act(None, None, states) != together).any()
+    assert (make_agent("pimc:2", game, seed=4).act(None, None, states) != together).any()
 
 
 class Stubborn:
@@ -222,8 +273,8 @@ class Stubborn:
 def test_a_search_leaves_another_players_choice_only_for_a_better_one(word: str) -> None:
     from training.evaluation import evaluate
 
-    game, stubborn = setup("pepper", 5, 1), Stubborn()
-    agent = SearchAgent(f"{word}:100", game, usual=stubborn)
+    game, stubborn = load_game("pepper", 5, 1), Stubborn()
+    agent = SearchAgent(word, 100, game, baseline=stubborn)
     assert agent.name == f"stubborn+{word}:100"
     result = evaluate(game, agent, stubborn, 60)
     assert result.margin - result.half_width > 3
@@ -237,7 +288,7 @@ def test_a_search_leaves_another_players_choice_only_for_a_better_one(word: str)
 @pytest.mark.parametrize("spec", ["pimc", "pimc:0", "pimc:x", "ismcts:-1", "search:", "cheat:1.5", "pimc:99999999"])
 def test_a_search_spec_that_means_nothing_says_what_does(spec: str) -> None:
     with pytest.raises(ValueError, match="is no search: expected 'pimc:N'"):
-        make_agent(spec, setup("pepper"))
+        make_agent(spec, load_game("pepper"))
 
 
 @pytest.mark.parametrize(
@@ -247,6 +298,6 @@ def test_a_search_spec_that_means_nothing_says_what_does(spec: str) -> None:
 def test_search_beats_greedy(name: str, spec: str) -> None:
     from training.evaluation import evaluate
 
-    game = setup(name, None, 1)
+    game = load_game(name, None, 1)
     result = evaluate(game, make_agent(spec, game), make_agent("greedy", game), 60)
     assert result.margin - result.half_width > 0

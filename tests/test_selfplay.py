@@ -1,4 +1,4 @@
-"""The books of self-play: whose decision earned what, and the advantages along each seat's own decisions."""
+"""Self-play: rewards by seat, and advantages along the decisions of each seat."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ GAMMA, LAMBDA, SCALE = 0.97, 0.9, 0.5
 
 
 def roll(env: SelfPlayVecEnv, buffer: SelfPlayBuffer, rng: np.random.Generator, journal: list[Any]) -> None:
-    """One rollout of random play with made-up values; the journal gets what really happened."""
+    """One rollout of random play with made-up values; appends what really happened to the journal."""
     buffer.reset()
     games = env.games
     for _ in range(buffer.buffer_size):
@@ -140,7 +140,7 @@ def test_a_self_play_environment_has_the_games_spaces() -> None:
     games = BatchEnv("pepper", 3)
     env = SelfPlayVecEnv(games, seed=3)
     assert env.action_space == spaces.Discrete(60)
-    assert env.observation_space.shape == (games.setup.layout.size,)
+    assert env.observation_space.shape == (games.game.layout.size,)
     first = env.reset()
     np.testing.assert_array_equal(first, games.observations)
     assert env.env_method("action_masks")[0] is games.action_masks

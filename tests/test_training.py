@@ -14,11 +14,15 @@ import yaml
 pytest.importorskip("sb3_contrib")
 from rich.console import Console
 
-from training import run
+from training import bench, run
 from training.config import ConfigError, RunConfig, dump_config, load_config
-from training.evaluation import evaluate, play_deals, seatings
-from trick_envs import BatchEnv, make_agent, setup
+from training.evaluation import evaluate, half_width_95, lineups, make_result, play_deals, play_margins
+from training.files import replacing, write_text
+from training.seeds import Purpose, match_seeds, player_seeds
+from trick_envs import BatchEnv, make_agent
 from trick_envs.agents import GreedyAgent, RandomAgent
+from trick_envs.engine.registry import load_game
+from trick_envs.matches.seating import seatings
 
 CONFIGS = sorted((Path(__file__).parent.parent / "configs").glob("*.yaml"))
 QUIET = Console(quiet=True)
@@ -27,7 +31,7 @@ SMALL = {
     "num_players": 3,
     "total_samples": 3000,
     "checkpoint_every_samples": 1000,
-    "ppo": {"num_envs": 16, "num_steps": 32, "batch_size": 128, "num_epochs": 2},
+    "ppo": {"n_envs": 16, "n_steps": 32, "batch_size": 128, "n_epochs": 2},
     "network": {"shared": [32], "policy": [16], "value": [16]},
     "evaluation": {"every_samples": 1000, "deals": 5, "final_deals": 10},
 }
@@ -39,24 +43,24 @@ def write(path: Path, content: dict[str, Any]) -> Path:
 
 
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
-def test_every_config_of_the_house_is_valid(path: Path) -> None:
-    assert load_config(path).setup().rules.name
+def test_every_config_of_the_repository_is_valid(path: Path) -> None:
+    assert load_config(path).make_game().name
 
 
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
         ({"gmae": "pepper"}, "gmae: unknown key; expected one of game, num_players"),
-        ({"ppo": {"lr": 1e-3}}, "ppo.lr: unknown key; expected one of num_envs"),
+        ({"ppo": {"lr": 1e-3}}, "ppo.lr: unknown key; expected one of n_envs"),
         ({"game": "poker"}, "game: expected one of"),
         ({"num_players": 9}, "donguri is for 3 or 4 or 5 players, not 9"),
         ({"num_players": "three"}, "num_players: input should be a valid integer, not 'three'"),
         ({"ppo": {"gamma": 1.5}}, "ppo.gamma: input should be less than or equal to 1, not 1.5"),
-        ({"ppo": {"num_envs": 0}}, "ppo.num_envs: input should be greater than or equal to 1, not 0"),
+        ({"ppo": {"n_envs": 0}}, "ppo.n_envs: input should be greater than or equal to 1, not 0"),
         ({"network": {"activation": "sine"}}, "network.activation: input should be 'relu' or 'tanh', not 'sine'"),
         ({"network": {"shared": []}}, "network.shared"),
         ({"options": {"lead_peppers": True}}, "donguri has no option 'lead_peppers'"),
-        ({"ppo": {"num_envs": 2, "num_steps": 2, "batch_size": 128}}, "fewer than ppo.batch_size"),
+        ({"ppo": {"n_envs": 2, "n_steps": 2, "batch_size": 128}}, "fewer than ppo.batch_size"),
         ({"evaluation": {"opponents": []}}, "evaluation.opponents"),
         ({"evaluation": {"opponents": ["gredy"]}}, "'gredy' is no player"),
         ({"against": "gredy"}, "'gredy' is no player"),
@@ -82,9 +86,9 @@ def test_a_file_that_is_no_config_is_said_to_be_none(tmp_path: Path, text: str) 
 
 
 def test_overrides_replace_what_the_file_says(tmp_path: Path) -> None:
-    config = load_config(write(tmp_path / "c.yaml", SMALL), ["ppo.num_epochs=7", "reward=win", "num_deals=null"])
-    assert (config.ppo.num_epochs, config.reward, config.num_deals) == (7, "win", None)
-    for wrong in ("ppo.num_epochs", "game.x=1", "ppo.num_epochs=["):
+    config = load_config(write(tmp_path / "c.yaml", SMALL), ["ppo.n_epochs=7", "reward=win", "num_deals=null"])
+    assert (config.ppo.n_epochs, config.reward, config.num_deals) == (7, "win", None)
+    for wrong in ("ppo.n_epochs", "game.x=1", "ppo.n_epochs=["):
         with pytest.raises(ConfigError):
             load_config(tmp_path / "c.yaml", [wrong])
 
@@ -109,6 +113,9 @@ def test_a_run_leaves_all_its_files(finished: Path) -> None:
     assert not [name for name in names if name.endswith(".tmp")]
     report = json.loads((finished / "evaluation.json").read_text())
     assert [result["opponent"] for result in report["results"]] == ["random", "greedy"]
+    assert [set(result) for result in report["results"]] == [
+        {"player", "opponent", "deals", "margin", "half_width", "margin_as_one", "half_width_as_one"}
+    ] * 2
     assert report["samples"] >= 3000
     assert (finished / "learning_curve.png").read_bytes().startswith(b"\x89PNG")
 
@@ -118,7 +125,7 @@ def test_onnx_file_and_sb3_file_play_the_same_actions(finished: Path) -> None:
 
     games = BatchEnv("donguri", 64, num_players=3, num_deals=1)
     games.reset(0)
-    agent = make_agent(str(finished / "policy.onnx"), games.setup)
+    agent = make_agent(str(finished / "policy.onnx"), games.game)
     model = MaskablePPO.load(finished / "policy.zip")
     for _ in range(36):
         actions = agent.act(games.observations, games.action_masks)
@@ -168,18 +175,18 @@ def test_there_is_nothing_to_resume_in_an_empty_folder(tmp_path: Path) -> None:
 def test_a_policy_refuses_another_table(finished: Path, tmp_path: Path) -> None:
     path = str(finished / "policy.onnx")
     with pytest.raises(ValueError, match="number of players 3, but this is 4"):
-        make_agent(path, setup("donguri", 4))
+        make_agent(path, load_game("donguri", 4))
     with pytest.raises(ValueError, match="game 'donguri', but this is 'pepper'"):
-        make_agent(path, setup("pepper", 3))
+        make_agent(path, load_game("pepper", 3))
     with pytest.raises(ValueError, match="no such policy file"):
-        make_agent(str(tmp_path / "none.onnx"), setup("donguri", 3))
+        make_agent(str(tmp_path / "none.onnx"), load_game("donguri", 3))
     (tmp_path / "junk.onnx").write_bytes(b"not a policy")
     with pytest.raises(ValueError, match="not a policy of trick_envs"):
-        make_agent(str(tmp_path / "junk.onnx"), setup("donguri", 3))
+        make_agent(str(tmp_path / "junk.onnx"), load_game("donguri", 3))
 
 
 def test_search_makes_more_of_a_policy(finished: Path) -> None:
-    path, game = str(finished / "policy.onnx"), setup("donguri", 3, 1)
+    path, game = str(finished / "policy.onnx"), load_game("donguri", 3, 1)
     player = make_agent(f"{path}+ismcts:100", game)
     assert player.name == f"{path}+ismcts:100"
     result = evaluate(game, player, make_agent(path, game), 60)
@@ -193,7 +200,7 @@ def test_search_makes_more_of_a_policy(finished: Path) -> None:
 def test_a_policy_can_be_sampled(finished: Path) -> None:
     games = BatchEnv("donguri", 256, num_players=3)
     games.reset([7] * 256)
-    sampler = make_agent(f"{finished / 'policy.onnx'}:sample", games.setup)
+    sampler = make_agent(f"{finished / 'policy.onnx'}:sample", games.game)
     actions = sampler.act(games.observations, games.action_masks)
     assert games.action_masks[np.arange(256), actions].all()
     assert len(set(actions)) > 1
@@ -210,25 +217,119 @@ def test_loading_a_policy_unpickles_nothing(finished: Path, monkeypatch: pytest.
     monkeypatch.setattr(pickle, "loads", forbidden)
     monkeypatch.setattr(pickle, "load", forbidden)
     monkeypatch.setattr(pickle, "Unpickler", forbidden)
-    make_agent(str(finished / "policy.onnx"), setup("donguri", 3))
+    make_agent(str(finished / "policy.onnx"), load_game("donguri", 3))
 
 
 def test_a_player_against_itself_has_no_margin() -> None:
-    game = setup("donguri", 3)
+    game = load_game("donguri", 3)
     result = evaluate(game, GreedyAgent(game), GreedyAgent(game), 50)
     assert result.margin == pytest.approx(0)  # every deal is played from every seat: luck cancels to the last point
     assert result.half_width == pytest.approx(0)
 
 
 def test_duplicate_deals_have_the_same_cards_for_every_seating() -> None:
-    game = setup("pepper", 4)
-    points = play_deals(game, GreedyAgent(game), GreedyAgent(game), 11, 20)
-    assert points.shape == (20, len(seatings(game)), 4)
+    game = load_game("pepper", 4)
+    points = play_deals(game, (GreedyAgent(game), GreedyAgent(game)), np.arange(11, 31, dtype=np.uint64))
+    assert points.shape == (20, 2 * len(seatings(game)), 4)
     assert (points == points[:, :1]).all()
 
 
 @pytest.mark.parametrize(("name", "players"), [("pepper", 5), ("donguri", 4)])
 def test_greedy_beats_random_by_a_wide_margin(name: str, players: int) -> None:
-    game = setup(name, players)
+    game = load_game(name, players)
     result = evaluate(game, GreedyAgent(game), RandomAgent(), 200)
     assert result.margin - result.half_width > 2
+
+
+# --- the protocol -------------------------------------------------------------------------------------------------
+
+
+def test_the_lineups_of_a_deal_are_one_among_others_both_ways_and_two_against_two() -> None:
+    assert lineups(load_game("donguri", 3)).tolist() == [
+        [0, 1, 1], [1, 0, 1], [1, 1, 0],
+        [1, 0, 0], [0, 1, 0], [0, 0, 1],
+    ]  # fmt: skip
+    assert lineups(load_game("double_deck_whist", 4)).tolist() == [[0, 1, 0, 1], [1, 0, 1, 0]]
+
+
+@pytest.mark.parametrize(("name", "players"), [("donguri", 3), ("double_deck_whist", 4)])
+def test_a_margin_is_what_a_player_has_more_than_its_opponent_per_seat_both_ways(name: str, players: int) -> None:
+    game, seed, deals = load_game(name, players, 1), 5, 6
+    greedy, chance = GreedyAgent(game), RandomAgent()
+    margins = play_margins(game, (greedy, chance), Purpose.FINAL, seed, 2, deals)
+    chance.seed(player_seeds(Purpose.FINAL, seed)[1])
+    points = play_deals(game, (greedy, chance), match_seeds(Purpose.FINAL, seed, 2, deals))
+    who = lineups(game).tolist()
+    for deal in range(deals):
+        ways: dict[int, list[float]] = {}
+        for lineup, scores in zip(who, points[deal].tolist(), strict=True):
+            own = [score for score, index in zip(scores, lineup, strict=True) if index == 0]
+            others = [score for score, index in zip(scores, lineup, strict=True) if index == 1]
+            margin = sum(own) / len(own) - sum(others) / len(others)
+            ways.setdefault(len(own), []).append(margin)
+        alone = sum(ways[min(ways)]) / len(ways[min(ways)])
+        among = sum(ways[max(ways)]) / len(ways[max(ways)])
+        assert margins[deal].tolist() == pytest.approx([alone, among])
+        assert (len(ways) == 1) == game.type.teams
+
+
+def test_a_result_has_the_mean_of_both_ways_and_the_margin_as_the_only_one() -> None:
+    result = make_result("a", "b", [[1.0, 5.0], [3.0, 6.0], [8.0, 4.0]])
+    assert (result.player, result.opponent, result.deals) == ("a", "b", 3)
+    assert (result.margin, result.margin_as_one) == (4.5, 4.0)
+    assert result.half_width == half_width_95([3.0, 4.5, 6.0])
+    assert result.half_width_as_one == half_width_95([1.0, 3.0, 8.0])
+
+
+def test_an_evaluation_does_not_depend_on_how_its_deals_are_batched(monkeypatch: pytest.MonkeyPatch) -> None:
+    game = load_game("donguri", 3, 1)
+    players = make_agent("random", game), make_agent("greedy", game)
+    whole = play_margins(game, players, Purpose.CHOOSING, 3, 0, 30)
+    parts = [play_margins(game, players, Purpose.CHOOSING, 3, first, 10) for first in (0, 10, 20)]
+    np.testing.assert_array_equal(whole, np.concatenate(parts))
+    monkeypatch.setattr("training.evaluation.MAX_GAMES", 7)
+    batches: list[int] = []
+    np.testing.assert_array_equal(whole, play_margins(game, players, Purpose.CHOOSING, 3, 0, 30, batches.append))
+    assert batches == [1] * 30
+
+
+def test_another_seed_or_purpose_is_another_evaluation() -> None:
+    game = load_game("donguri", 3, 1)
+    greedy, chance = GreedyAgent(game), RandomAgent()
+    found = {evaluate(game, greedy, chance, 20, seed, purpose).margin for seed in (0, 1) for purpose in Purpose}
+    assert len(found) == 2 * len(Purpose)
+    assert evaluate(game, greedy, chance, 20) == evaluate(game, greedy, chance, 20, 0, Purpose.CHOOSING)
+
+
+# --- files and speed ----------------------------------------------------------------------------------------------
+
+
+def test_a_file_is_replaced_as_a_whole_or_not_at_all(tmp_path: Path) -> None:
+    path = tmp_path / "file.txt"
+    write_text(path, "old")
+
+    def fail() -> None:
+        with replacing(path) as temporary:
+            temporary.write_text("half of the n", encoding="utf-8")
+            assert path.read_text() == "old"
+            raise RuntimeError("interrupted")
+
+    with pytest.raises(RuntimeError, match="interrupted"):
+        fail()
+    assert path.read_text() == "old"
+    write_text(path, "new")
+    assert path.read_text() == "new"
+    assert [each.name for each in tmp_path.iterdir()] == ["file.txt"]
+
+
+def test_batches_are_measured_at_two_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bench, "SECONDS", 0.001)
+    sizes: list[int] = []
+    original = BatchEnv.reset
+    monkeypatch.setattr(BatchEnv, "reset", lambda self, seed: sizes.append(self.num_envs) or original(self, seed))
+    figures = bench.run_bench(["batch", "batch_4096"], ["donguri-3"], QUIET)
+    assert sizes == [512, 4096]
+    assert [list(measured) for measured in figures.values()] == [["donguri-3"]] * 2
+    assert all(rate > 0 for measured in figures.values() for rate in measured.values())
+    with pytest.raises(ValueError, match="there is no section 'speed'; expected playouts, batch, batch_4096"):
+        bench.run_bench(["speed"], [], QUIET)

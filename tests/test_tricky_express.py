@@ -7,7 +7,7 @@ import pytest
 from helpers import CLUBS, DIAMONDS, HEARTS, RANKS, SPADES, SUITS, block, given, known, legal, lies, play, play_randomly
 
 from trick_envs import tricky_express_v0
-from trick_envs.games.tricky_express import development_bonus, long_passes, score_line
+from trick_envs.games.tricky_express.rules import development_bonus, long_passes, score_line
 
 FORCED = "AC KC AD KD AH KH AS KS"  # the first exchange of these hands, if player 0 begins
 FREE = "2C 3C 2D 3D 2H 3H 2S 3S"
@@ -25,7 +25,7 @@ def view(env, seat):
 def exchanged(env, seat):
     """What a seat knows of its own exchanges: by exchange, given then got, right then left neighbour."""
     slots = np.reshape(block(env, seat, "exchanged"), (2, 2, 2, 17))
-    deck = env.setup.deck
+    deck = env.game.deck
 
     def card(slot):
         return deck.ranks[slot[4:].argmax()] + deck.suits[slot[:4].argmax()] if slot.any() else ""
@@ -298,6 +298,6 @@ def test_first_long_passes_of_earlier_deals_are_seen():
 
 def test_the_whole_state_shows_what_everybody_gave():
     env = table()
-    where = env.setup.state_layout.slices()["exchanges"]
+    where = env.game.state_layout.slices()["exchanges"]
     play(env, "AC KC AD")
     assert env.state()[where].reshape(4, -1).sum(1).tolist() == [4, 2, 0, 0]  # a suit and a rank a card

@@ -14,30 +14,31 @@ import pytest
 from helpers import TABLES, every_game, every_table, greedy_action, legal_of, look, random_positions, step, twin_setup
 
 from trick_envs.engine.cards import WORD, members
-from trick_envs.engine.game import Setup, load_rules, setup
-from trick_envs.engine.kernels import DEAL_ENDED
-from trick_envs.engine.table import PASS
-from trick_envs.interfaces.reading import places
+from trick_envs.engine.game import Game
+from trick_envs.engine.kernels.playing import DEAL_ENDED
+from trick_envs.engine.registry import game_type, load_game
+from trick_envs.engine.state import PASS, State, fields
+from trick_envs.matches.reading import places
 
 SEEDS = range(3)
 EVERY = 11  # steps: no multiple of the number of seats, so that all stages of a trick come up
 
 
 @cache
-def positions(game: Setup) -> list[Any]:
+def positions(game: Game) -> list[Any]:
     return [states for seed in SEEDS for states in random_positions(game, seed, EVERY)]
 
 
-def seats_at(game: Setup, rng: Any, count: int = 3) -> list[int]:
+def seats_at(game: Game, rng: Any, count: int = 3) -> list[int]:
     """Some seats that look on."""
     return [int(seat) for seat in rng.choice(game.num_players, min(count, game.num_players), replace=False)]
 
 
-def swapped(game: Setup, states: Any, one: int, other: int) -> Any:
+def swapped(game: Game, states: Any, one: int, other: int) -> Any:
     """The world in which two cards have changed places (and who knows where they are)."""
     twin = states.copy()
     record = twin[0]
-    for name in [place.name for place in game.rules.places] + ["seen"]:
+    for name in [*game.type.places, "seen"]:
         for row in record[name].reshape(-1, 2):
             held = set(members(row))
             if (one in held) != (other in held):
@@ -50,15 +51,15 @@ def swapped(game: Setup, states: Any, one: int, other: int) -> Any:
     return twin
 
 
-def hidden_from(game: Setup, states: Any, observer: int) -> dict[str, list[int]]:
+def hidden_from(game: Game, states: Any, observer: int) -> dict[str, list[int]]:
     """Place by place, the cards of which the observer does not know where they are."""
-    closed = {place.name for place in game.rules.places if not place.open}
+    closed = {name for name, place in game.type.places.items() if not place.open}
     seen = set(members(states["seen"][0][observer]))
     lies = places(game, states)
     return {name: [c for c in found if c not in seen] for name, found in lies.items() if name.split()[0] in closed}
 
 
-def hidden_swaps(game: Setup, states: Any, observer: int, rng: Any, count: int = 4) -> Iterator[Any]:
+def hidden_swaps(game: Game, states: Any, observer: int, rng: Any, count: int = 4) -> Iterator[Any]:
     """Worlds that differ only in where cards lie that are hidden from the observer."""
     hidden = [(place, card) for place, found in hidden_from(game, states, observer).items() for card in found]
     if len({place for place, _ in hidden}) < 2:
@@ -105,12 +106,12 @@ def test_the_choice_of_greedy_hangs_on_nothing_hidden(name, players):
             assert greedy_action(game, twin) == greedy_action(game, states)
 
 
-TWO_PACKS = [name for name, players in TABLES if load_rules(name).game.deck(players).copies == 2]
+TWO_PACKS = [name for name, players in TABLES if game_type(name).deck(players).copies == 2]
 
 
 @pytest.mark.parametrize("name", TWO_PACKS)
 def test_which_copy_of_a_card_it_is_nobody_sees(name):
-    game = twin_setup(name, load_rules(name).game.default_players)
+    game = twin_setup(name, game_type(name).default_players)
     rng = np.random.default_rng(4)
     for states in positions(game):
         for kind in rng.choice(game.num_actions, 6, replace=False):
@@ -152,7 +153,7 @@ def test_two_cards_that_a_seat_may_play_look_different_to_everybody_who_sees_the
             assert len(set.union(set(), *looks.values())) == len(looks)
 
 
-def other_own_card(game: Setup, states: Any, observer: int, rng: Any) -> Iterator[Any]:
+def other_own_card(game: Game, states: Any, observer: int, rng: Any) -> Iterator[Any]:
     hidden = hidden_from(game, states, observer)
     own = members(states["hand"][0][observer])
     elsewhere = [card for found in hidden.values() for card in found]
@@ -162,18 +163,18 @@ def other_own_card(game: Setup, states: Any, observer: int, rng: Any) -> Iterato
             yield swapped(game, states, one, other)
 
 
-def gone_by_another(game: Setup, states: Any, observer: int, rng: Any) -> Iterator[Any]:
-    kinds, gone = game.num_actions, states["gone"][0]
-    played = np.flatnonzero(gone[: game.num_players * kinds])
-    if len(played):
-        place = int(rng.choice(played))
+def gone_by_another(game: Game, states: Any, observer: int, rng: Any) -> Iterator[Any]:
+    gone = states["gone"][0]
+    played = [(seat, card) for seat in range(game.num_players) for card in members(gone[seat])]
+    if played:
+        seat, card = played[int(rng.integers(len(played)))]
         twin = states.copy()
-        twin["gone"][0][place] -= 1
-        twin["gone"][0][(place + kinds) % (game.num_players * kinds)] += 1
+        for changed in (seat, (seat + 1) % game.num_players):
+            twin["gone"][0][changed][card // WORD] ^= 1 << (card % WORD)
         yield twin
 
 
-def trick_of_others(game: Setup, states: Any, observer: int, rng: Any) -> Iterator[Any]:
+def trick_of_others(game: Game, states: Any, observer: int, rng: Any) -> Iterator[Any]:
     state = states[0]
     for j in range(1, int(state.trick_size)):
         if state.trick_seat[j] != state.trick_seat[0]:
@@ -184,7 +185,7 @@ def trick_of_others(game: Setup, states: Any, observer: int, rng: Any) -> Iterat
                 yield twin
 
 
-def smaller_hand(game: Setup, states: Any, observer: int, rng: Any) -> Iterator[Any]:
+def smaller_hand(game: Game, states: Any, observer: int, rng: Any) -> Iterator[Any]:
     for seat in range(game.num_players):
         unseen = hidden_from(game, states, observer)[f"hand {seat}"]
         if unseen:
@@ -195,8 +196,8 @@ def smaller_hand(game: Setup, states: Any, observer: int, rng: Any) -> Iterator[
             yield twin
 
 
-def other_number(field: str, change: Callable[[Any, Setup, int], Any]) -> Callable[..., Iterator[Any]]:
-    def worlds(game: Setup, states: Any, observer: int, rng: Any) -> Iterator[Any]:
+def other_number(field: str, change: Callable[[Any, Game, int], Any]) -> Callable[..., Iterator[Any]]:
+    def worlds(game: Game, states: Any, observer: int, rng: Any) -> Iterator[Any]:
         twin = states.copy()
         twin[field][0] = change(states[field][0], game, int(rng.integers(game.num_players)))
         yield twin
@@ -205,8 +206,8 @@ def other_number(field: str, change: Callable[[Any, Setup, int], Any]) -> Callab
     return worlds
 
 
-def at_seat(by: int) -> Callable[[Any, Setup, int], Any]:
-    def change(row: Any, game: Setup, seat: int) -> Any:
+def at_seat(by: int) -> Callable[[Any, Game, int], Any]:
+    def change(row: Any, game: Game, seat: int) -> Any:
         changed = row.copy()
         changed[seat] += by
         return changed
@@ -214,14 +215,14 @@ def at_seat(by: int) -> Callable[[Any, Setup, int], Any]:
     return change
 
 
-def void_of(row: Any, game: Setup, seat: int) -> Any:
+def void_of(row: Any, game: Game, seat: int) -> Any:
     changed = row.copy()
     changed[seat * len(game.deck.suits)] ^= 1
     return changed
 
 
-def next_phase(phase: int, game: Setup, seat: int) -> int:
-    phases = list(game.rules.game.phases)
+def next_phase(phase: int, game: Game, seat: int) -> int:
+    phases = list(game.type.phases)
     return phases[(phases.index(phase) + 1) % len(phases)]
 
 
@@ -256,10 +257,11 @@ def test_what_a_seat_can_tell_is_in_its_observation(name, players, worlds):
 
 @every_game
 def test_every_field_of_a_game_is_seen(name):
-    """Changing a field that a rules file declares changes what somebody sees, in some position."""
-    declared = load_rules(name).game
-    game = setup(name, declared.default_players, num_deals=4)
-    unseen = {field[0] for field in (*declared.deal_fields, *declared.match_fields)} - set(declared.derived)
+    """Changing a field that a game declares changes what somebody sees, in some position."""
+    declared = game_type(name)
+    game = load_game(name, declared.default_players, num_deals=4)
+    own = {field: each for field, each in fields(declared.state).items() if field not in fields(State)}
+    unseen = {field for field, each in own.items() if not (each.cards or each.derived or each.lasts == "setup")}
     for states in positions(game):
         for field in sorted(unseen):
             twin = states.copy()
@@ -269,7 +271,7 @@ def test_every_field_of_a_game_is_seen(name):
                 unseen.discard(field)
         if not unseen:
             break
-    assert not unseen, "features() has to write them, or GAME has to name them in derived=(…)"
+    assert not unseen, "features() has to write them, or their declarations say derived=True"
 
 
 @every_table
@@ -279,12 +281,12 @@ def test_the_whole_state_shows_every_hand(name, players):
     for states in positions(game):
         for twin in hidden_swaps(game, states, int(rng.integers(players)), rng):
             if hands(game, twin) != hands(game, states):
-                game.kernels.look_at_all(states, 0, one)
-                game.kernels.look_at_all(twin, 0, other)
+                game.kernels.write_full_state(states, 0, one)
+                game.kernels.write_full_state(twin, 0, other)
                 assert one.tobytes() != other.tobytes()
                 tried += 1
     assert tried > 9
 
 
-def hands(game: Setup, states: Any) -> list[list[str]]:
+def hands(game: Game, states: Any) -> list[list[str]]:
     return [game.deck.format_all(members(row)) for row in states["hand"][0]]

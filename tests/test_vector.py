@@ -95,7 +95,7 @@ def test_random_opponents_play_as_in_the_single_environment(name):
 
 @every_mode
 def test_agents_and_functions_play_as_in_the_single_environment(mode):
-    game = trick_envs.setup("pepper", num_deals=1)
+    game = trick_envs.load_game("pepper", num_deals=1)
     mixed = ["random", GreedyAgent(game), "greedy", lowest]
     assert compare_with_sync(PEPPER, mode, opponents=mixed, num_players=5) > 0
 

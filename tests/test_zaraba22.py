@@ -6,7 +6,7 @@ import pytest
 from helpers import block, given, legal, lies, play
 
 from trick_envs import zaraba22_v0
-from trick_envs.games import zaraba22
+from trick_envs.games.zaraba22 import rules as zaraba22
 
 # Player 0 has every rank of clubs and some diamonds, player 1 diamonds and hearts, player 2 hearts and spades.
 HANDS = [
@@ -141,7 +141,7 @@ def test_the_order_of_two_leads_means_nothing():
 
 def test_the_led_cards_and_who_takes_them_are_seen():
     env = table()
-    names = env.setup.deck.names
+    names = env.game.deck.names
     play(env, "5S 3H")
     assert [names[i] for i, there in enumerate(block(env, 1, "leads")) if there] == ["3H", "5S"]
     assert block(env, 1, "taking") == [0, 0, 0]
@@ -172,7 +172,7 @@ def test_the_led_cards_and_who_takes_them_are_seen():
     ],
 )
 def test_prices(chart, price):
-    state = zaraba22_v0.raw_env().setup.template.copy()[0]
+    state = zaraba22_v0.raw_env().game.template.copy()[0]
     cards = [zaraba22.DECK.parse(card) for card in chart.split()]
     for card in cards:
         state.chart[0] |= 1 << card

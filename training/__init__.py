@@ -1,1 +1,1 @@
-"""Self-play training and honest evaluation for the games of ``trick_envs``."""
+"""Self-play training and evaluation for the games of ``trick_envs``."""

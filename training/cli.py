@@ -9,7 +9,6 @@ import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -24,6 +23,8 @@ except ImportError as missing:  # a core install
         "the trick command needs typer and rich: pip install 'trick_envs[cli]' ([train], to train)"
     ) from missing
 
+from training.seeds import Purpose
+
 if TYPE_CHECKING:
     from training.arena import Pair, Plan, Standings
 
@@ -37,7 +38,7 @@ out, err = Console(markup=False), Console(stderr=True, markup=False)  # names ma
 
 
 def main() -> None:
-    """Runs the command line; errors that a user can mend are one message, not a traceback."""
+    """Runs the command line; errors that the user can fix are one message, not a traceback."""
     try:
         app()
     except (ValueError, TypeError, OSError, ImportError) as error:
@@ -47,7 +48,7 @@ def main() -> None:
 
 @contextmanager
 def _a_run() -> Iterator[None]:
-    """Around a training run: its errors as those of a user, and how it goes on after Ctrl-C."""
+    """Around a training run: turns its errors into user errors, and says after Ctrl-C how to resume it."""
     from training.run import Interrupted, RunError
 
     try:
@@ -61,35 +62,41 @@ def _a_run() -> Iterator[None]:
 
 GameOption = Annotated[str, typer.Option("--game", help="The game, such as pepper.")]
 PlayersOption = Annotated[int | None, typer.Option("--num-players", help="Seats; the default is the game's own.")]
-DealsOption = Annotated[int, typer.Option("--deals", help="Different deals for every pair, at most.")]
+DealsOption = Annotated[int, typer.Option("--deals", help="Maximum number of different deals per pair.")]
 HalfWidthOption = Annotated[
     float | None,
-    typer.Option("--half-width", help="A pair stops when its 95 % interval is ± this (of 100 deals or more)."),
+    typer.Option("--half-width", help="A pair stops when its 95 % interval is ± this (after 100 deals or more)."),
 ]
-SeedOption = Annotated[int, typer.Option("--seed", help="Of deals and players.")]
-WorkersOption = Annotated[int, typer.Option("--workers", min=1, help="Processes; the figures are the same.")]
+SeedOption = Annotated[int, typer.Option("--seed", help="Seed of deals and players.")]
+WorkersOption = Annotated[
+    int, typer.Option("--workers", min=1, help="Number of processes; the results do not depend on it.")
+]
 ArenaFolderOption = Annotated[
     Path | None,
     typer.Option(
         "--folder",
         file_okay=False,
-        help="Where finished deals are kept, and results go; by default runs/arena-GAME-PLAYERS, -seed-N behind it.",
+        help="For finished deals and results; runs/arena-GAME-PLAYERS by default, with -seed-N and -publish appended.",
     ),
 ]
-JsonOption = Annotated[Path | None, typer.Option("--json", dir_okay=False, help="Write the figures to this file, too.")]
+JsonOption = Annotated[Path | None, typer.Option("--json", dir_okay=False, help="Also write the results to this file.")]
+PublishOption = Annotated[
+    bool,
+    typer.Option("--publish", help="For tables that are published: play deals that no choice was based on."),
+]
 
 
 @app.command()
 def train(
-    config: Annotated[Path | None, typer.Argument(help="The run's YAML file, such as configs/pepper.yaml.")] = None,
+    config: Annotated[Path | None, typer.Argument(help="YAML file of the run, such as configs/pepper.yaml.")] = None,
     folder: Annotated[
         Path | None,
-        typer.Option("--folder", file_okay=False, help="Where its files go; runs/NAME-OF-CONFIG by default."),
+        typer.Option("--folder", file_okay=False, help="For the files of the run; runs/NAME-OF-CONFIG by default."),
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in the folder.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue the run in the folder.")] = False,
     change: Annotated[
         list[str] | None,
-        typer.Option("--set", help="Replace a value of the file: key=value or section.key=value."),
+        typer.Option("--set", help="Override a value of the file: key=value or section.key=value."),
     ] = None,
 ) -> None:
     """Train a policy by self-play."""
@@ -102,7 +109,7 @@ def train(
     with _a_run():
         if resume:
             if change:
-                raise ValueError("--set and --resume exclude each other: a run goes on as it began")
+                raise ValueError("--set and --resume exclude each other: a run continues with its own config")
             run.resume(target, out)
         elif config is None:
             raise ValueError("name a config, such as configs/quickstart.yaml")
@@ -112,36 +119,42 @@ def train(
 
 @app.command()
 def exploit(
-    player: Annotated[str, typer.Argument(metavar="POLICY", help="Who is exploited: policy.onnx, greedy, pimc:10 …")],
+    player: Annotated[
+        str, typer.Argument(metavar="POLICY", help="The player to exploit: policy.onnx, greedy, pimc:10 …")
+    ],
     game: GameOption,
     num_players: PlayersOption = None,
     samples: Annotated[
-        int | None, typer.Option("--samples", min=1, help="Decisions to learn from, in whole rollouts.")
+        int | None, typer.Option("--samples", min=1, help="Decisions to learn from, rounded up to whole rollouts.")
     ] = None,
-    deals: Annotated[int | None, typer.Option("--deals", min=2, help="Of the evaluation at the end.")] = None,
-    seed: Annotated[int | None, typer.Option("--seed", min=0, help="Of everything random.")] = None,
+    deals: Annotated[
+        int | None, typer.Option("--deals", min=2, help="Number of deals of the final evaluation.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option("--seed", min=0, help="Seed of all random numbers.")] = None,
     start: Annotated[
-        Path | None, typer.Option("--start", help="A policy.zip in its run's folder, to start with instead of nothing.")
+        Path | None, typer.Option("--start", help="A policy.zip in the folder of its run, for the initial weights.")
     ] = None,
     folder: Annotated[
         Path | None,
         typer.Option(
-            "--folder", file_okay=False, help="Where the run's files go; runs/exploit-GAME-PLAYERS-POLICY by default."
+            "--folder", file_okay=False, help="For the files of the run; runs/exploit-GAME-PLAYERS-POLICY by default."
         ),
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in the folder.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue the run in the folder.")] = False,
     json_file: JsonOption = None,
 ) -> None:
-    """Train a best response to a player: a lower bound on how much can be won from it.
+    """Train a best response to a player: a lower bound on its exploitability.
 
-    The same as trick train with a config that says "against: POLICY", and its defaults.
+    The same as trick train with "against: POLICY" in a config that otherwise has the defaults.
     """
     from training import run
     from training.config import load_config, make_config
     from training.files import write_json
 
     if resume and any(given is not None for given in (samples, deals, seed, start)):
-        raise ValueError("--resume excludes --samples, --deals, --seed and --start: a run goes on as it began")
+        raise ValueError(
+            "--resume excludes --samples, --deals, --seed and --start: a run continues with its own config"
+        )
     values: dict[str, Any] = {"game": game, "num_players": num_players, "against": player}
     values["evaluation"] = {"opponents": [player]} | ({} if deals is None else {"final_deals": deals})
     if samples is not None:
@@ -155,13 +168,13 @@ def exploit(
         values["network"] = load_config(start.with_name("config.yaml")).network.model_dump()
     config = make_config(values, "trick exploit")
     name = re.sub(r"[^\w.]+", "-", player).strip("-.")
-    target = folder if folder is not None else Path("runs") / f"exploit-{game}-{config.setup().num_players}-{name}"
+    target = folder if folder is not None else Path("runs") / f"exploit-{game}-{config.make_game().num_players}-{name}"
     with _a_run():
         if resume:
             if (target / "config.yaml").is_file():
                 held = load_config(target / "config.yaml")
-                if (held.setup(), held.against) != (config.setup(), config.against):
-                    raise ValueError(f"{target} holds a run of {held.setup()} against {held.against}, not this one")
+                if (held.make_game(), held.against) != (config.make_game(), config.against):
+                    raise ValueError(f"{target} holds a run of {held.make_game()} against {held.against}, not this one")
             run.resume(target, out)
         else:
             run.train(config, target, out)
@@ -173,61 +186,66 @@ def exploit(
 def evaluate(
     players: Annotated[
         list[str],
-        typer.Argument(help="The player to measure, then its opponents (the ladder, if none is named)."),
+        typer.Argument(help="The player to measure, then its opponents (the ladder, if there are none)."),
     ],
     game: GameOption,
     num_players: PlayersOption = None,
     deals: DealsOption = 200,
     half_width: HalfWidthOption = None,
     seed: SeedOption = 0,
+    publish: PublishOption = False,
     workers: WorkersOption = 1,
     folder: ArenaFolderOption = None,
     json_file: JsonOption = None,
 ) -> None:
     """Measure one player against the ladder: random, greedy, pimc:10, ismcts:1000.
 
-    The same as trick arena, but the opponents do not meet each other. What either has played, the other uses.
+    The same as trick arena, except that the opponents do not meet each other. Both use deals that the other has played.
     """
     from training.arena import LADDER, make_plan
     from training.evaluation import results_table
     from training.files import write_json
-    from trick_envs.engine.game import setup
+    from trick_envs.engine.registry import load_game
 
     player, *opponents = players
     specs = [player, *(opponents or [rung for rung in LADDER if rung != player])]
-    plan = make_plan(setup(game, num_players, 1), specs, deals, half_width, seed, only_first=True)
+    plan = make_plan(load_game(game, num_players, 1), specs, deals, half_width, seed, _purpose(publish), True)
     target = folder or _arena_folder(plan)
     with _an_arena():
         standings = _play(plan, target, workers)
-    results = [standings.meetings[player, opponent] for opponent in specs[1:]]
+    results = [standings.results[player, opponent] for opponent in specs[1:]]
     out.print(results_table(results, standings.title))
-    out.print(f"deals kept in: {target}", highlight=False, soft_wrap=True)
+    out.print(f"deals saved in: {target}", highlight=False, soft_wrap=True)
     if json_file is not None:
-        found: dict[str, Any] = {"game": game, "num_players": plan.game.num_players, "seed": seed}
-        write_json(json_file, {**found, "results": [asdict(result) for result in results]})
+        report = standings.as_dict()
+        head = {key: report[key] for key in ("game", "num_players", "seed", "purpose")}
+        write_json(json_file, {**head, "results": [result.as_dict() for result in results]})
 
 
 @app.command()
 def arena(
     players: Annotated[list[str], typer.Argument(help="Two players or more, such as random greedy pimc:10.")],
-    game: Annotated[str, typer.Option("--game", help="The game, such as pepper; all: one game after the other.")],
+    game: Annotated[
+        str, typer.Option("--game", help="The game, such as pepper; all: every game, one after the other.")
+    ],
     num_players: PlayersOption = None,
     deals: DealsOption = 1000,
     half_width: HalfWidthOption = None,
     seed: SeedOption = 0,
+    publish: PublishOption = False,
     workers: WorkersOption = 1,
     folder: ArenaFolderOption = None,
 ) -> None:
     """Measure players against each other, every pair on duplicate deals."""
     from training.arena import make_plan
-    from trick_envs.engine.game import game_names, setup
+    from trick_envs.engine.registry import game_names, load_game
 
-    tables = [setup(name, num_players, 1) for name in (game_names() if game == "all" else (game,))]
-    plans = [make_plan(table, players, deals, half_width, seed) for table in tables]
+    loaded = [load_game(name, num_players, 1) for name in (game_names() if game == "all" else (game,))]
+    plans = [make_plan(one, players, deals, half_width, seed, _purpose(publish)) for one in loaded]
     with _an_arena():
         for plan in plans:
-            its = _arena_folder(plan)
-            target = its if folder is None else folder / its.name if game == "all" else folder
+            default = _arena_folder(plan)
+            target = default if folder is None else folder / default.name if game == "all" else folder
             standings = _play(plan, target, workers)
             standings.write(target)
             out.print(standings.table())
@@ -236,31 +254,37 @@ def arena(
 
 @contextmanager
 def _an_arena() -> Iterator[None]:
-    """Around playing: how it goes on after Ctrl-C."""
+    """Around an arena: says after Ctrl-C how to resume it."""
     try:
         yield
     except KeyboardInterrupt:
         again = shlex.join(["trick", *sys.argv[1:]])
         out.print(
-            f"stopped; finished deals are kept. Go on with the same command:\n  {again}",
+            f"stopped; finished deals are saved. Resume with the same command:\n  {again}",
             highlight=False,
             soft_wrap=True,
         )
         sys.exit(130)
 
 
+def _purpose(publish: bool) -> Purpose:
+    return Purpose.PUBLISHING if publish else Purpose.CHOOSING
+
+
 def _arena_folder(plan: Plan) -> Path:
-    seed = f"-seed-{plan.seed}" if plan.seed else ""  # an arena's folder is for one seed
-    return Path("runs") / f"arena-{plan.game.rules.name}-{plan.game.num_players}{seed}"
+    """The default folder: one per game, seed and purpose, as an arena's folder holds the deals of one of each."""
+    seed = f"-seed-{plan.seed}" if plan.seed else ""
+    publish = "-publish" if plan.purpose == Purpose.PUBLISHING else ""
+    return Path("runs") / f"arena-{plan.game.name}-{plan.game.num_players}{seed}{publish}"
 
 
 def _play(plan: Plan, folder: Path, workers: int) -> Standings:
-    """Plays what is planned, with a progress bar."""
+    """Plays a plan, with a progress bar."""
     from training.arena import play_arena
     from training.progress import progress_bar
 
     with progress_bar(out, transient=True) as bar:
-        task = bar.add_task(plan.game.rules.name, total=None, note="")
+        task = bar.add_task(plan.game.name, total=None, note="")
 
         def show(done: int, total: int, pair: Pair) -> None:
             bar.update(task, completed=done, total=total, note=pair.note)
@@ -269,9 +293,10 @@ def _play(plan: Plan, folder: Path, workers: int) -> Standings:
 
 
 @app.command()
-def games(name: Annotated[str | None, typer.Argument(help="One game, to be described in full.")] = None) -> None:
-    """List the games, or describe one: its rules file in short, actions, observation."""
-    from training.describe import describe_game, games_table
+def games(name: Annotated[str | None, typer.Argument(help="A game to describe in full.")] = None) -> None:
+    """List the games, or describe one: rules in short, options, actions, observation."""
+    from training.describe import games_table
+    from trick_envs.interfaces.describe import describe_game
 
     if name is None:
         out.print(games_table())
@@ -280,31 +305,32 @@ def games(name: Annotated[str | None, typer.Argument(help="One game, to be descr
 
 
 @app.command()
-def deal(
+def simulate(
     game: GameOption,
     num_players: PlayersOption = None,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Of the cards and of the players.")] = 0,
-    num_deals: Annotated[int, typer.Option("--num-deals", min=1, help="How many deals.")] = 1,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the cards and of the players.")] = 0,
+    num_deals: Annotated[int, typer.Option("--num-deals", min=1, help="Number of deals.")] = 1,
     players: Annotated[
-        str, typer.Option("--players", help="Who plays: a spec, or one a seat, with commas.")
+        str, typer.Option("--players", help="The players: one spec for all, or one per seat, separated by commas.")
     ] = "greedy",
-    file: Annotated[Path | None, typer.Option("--file", help="Where the record goes; else it is printed.")] = None,
+    file: Annotated[Path | None, typer.Option("--file", help="For the record; it is printed by default.")] = None,
 ) -> None:
     """Play a match and write its record."""
     from training.files import write_json
     from trick_envs.agents import make_agent
-    from trick_envs.engine.game import MAX_SEED, setup
-    from trick_envs.interfaces.replay import play_match
+    from trick_envs.engine.registry import load_game
+    from trick_envs.engine.rng import MAX_SEED
+    from trick_envs.matches.loop import play_match
 
-    table = setup(game, num_players, num_deals)
+    loaded = load_game(game, num_players, num_deals)
     specs = players.split(",")
-    if len(specs) not in (1, table.num_players):
-        raise ValueError(f"--players: expected 1 spec or {table.num_players} with commas between, not {len(specs)}")
+    if len(specs) not in (1, loaded.num_players):
+        raise ValueError(f"--players: expected 1 spec, or {loaded.num_players} separated by commas, not {len(specs)}")
     seats = {
-        seat: make_agent(specs[seat % len(specs)], table, (seed + seat) % (MAX_SEED + 1))
-        for seat in range(table.num_players)
+        seat: make_agent(specs[seat % len(specs)], loaded, (seed + seat) % (MAX_SEED + 1))
+        for seat in range(loaded.num_players)
     }
-    record = play_match(game, seats, seed, table.num_players, num_deals)
+    record = play_match(game, seats, seed, loaded.num_players, num_deals)
     if file is None:
         print(json.dumps(record))
     else:
@@ -312,9 +338,9 @@ def deal(
 
 
 @app.command()
-def replay(file: Annotated[Path, typer.Argument(help="A match record, as trick deal writes it.")]) -> None:
-    """Tell a match from its record, after checking every action."""
-    from trick_envs.interfaces.replay import narrate
+def replay(file: Annotated[Path, typer.Argument(help="A match record, as written by trick simulate.")]) -> None:
+    """Print a match from its record, trick by trick, after checking every action."""
+    from trick_envs.matches.telling import narrate
 
     try:
         record = json.loads(file.read_text(encoding="utf-8"))
@@ -326,7 +352,8 @@ def replay(file: Annotated[Path, typer.Argument(help="A match record, as trick d
 @app.command()
 def bench(
     only: Annotated[
-        list[str] | None, typer.Option("--only", help="playouts, batch, env, raw_env, pimc, ismcts, training.")
+        list[str] | None,
+        typer.Option("--only", help="playouts, batch, batch_4096, env, raw_env, pimc, ismcts, training."),
     ] = None,
     games: Annotated[list[str] | None, typer.Option("--games", help="Games, such as pepper or pepper-5.")] = None,
     json_file: JsonOption = None,

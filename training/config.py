@@ -1,4 +1,4 @@
-"""What a run is made of: one YAML file, checked to the last key before anything starts."""
+"""The configuration of a training run: one YAML file, which is validated completely before the run starts."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from typing import Annotated, Any, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
+from training.seeds import MAX_RUN_SEED
 from trick_envs.agents import make_agent
-from trick_envs.engine.game import Setup, game_names, setup
+from trick_envs.engine.game import Game
+from trick_envs.engine.registry import game_names, load_game
 
 Positive = Annotated[int, Field(ge=1)]
 Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
@@ -17,27 +19,27 @@ Widths = list[Annotated[int, Field(ge=1, le=8192)]]
 
 
 class Strict(BaseModel):
-    """A section of the file: unknown keys and values of another type are errors."""
+    """A section of the file: unknown keys and values of a wrong type are errors."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
 class PPO(Strict):
-    """Proximal policy optimisation (Schulman et al. 2017); the names are SB3's where SB3 has one."""
+    """Proximal policy optimisation (Schulman et al. 2017). The names are those of Stable-Baselines3."""
 
-    num_envs: Positive = Field(512, description="games played side by side")
-    num_steps: Positive = Field(64, description="decisions in each game between two updates")
-    batch_size: Positive = Field(4096, description="samples in a minibatch")
-    num_epochs: Positive = Field(4, description="passes over the samples at every update")
+    n_envs: Positive = Field(512, description="games played in parallel")
+    n_steps: Positive = Field(64, description="decisions per game between two updates")
+    batch_size: Positive = Field(4096, description="samples per minibatch")
+    n_epochs: Positive = Field(4, description="passes over the samples per update")
     learning_rate: float = Field(1e-3, gt=0.0, le=1.0, description="at the start")
-    final_learning_rate: float = Field(1e-4, ge=0.0, le=1.0, description="at the end; it falls in a straight line")
-    gamma: Fraction = Field(1.0, description="discount a decision of the same seat")
-    gae_lambda: Fraction = Field(0.95, description="of generalised advantage estimation")
-    clip_range: float = Field(0.2, gt=0.0, description="how far the policy may move")
-    entropy_coefficient: float = Field(0.01, ge=0.0, description="reward for keeping options open")
-    value_coefficient: float = Field(0.5, ge=0.0, description="weight of the value loss")
-    max_grad_norm: float = Field(0.5, gt=0.0, description="gradients are clipped to this length")
-    reward_scale: float = Field(0.1, gt=0.0, description="rewards are multiplied by it, so that values are about 1")
+    final_learning_rate: float = Field(1e-4, ge=0.0, le=1.0, description="at the end of a linear schedule")
+    gamma: Fraction = Field(1.0, description="discount factor per decision of one seat")
+    gae_lambda: Fraction = Field(0.95, description="the lambda of generalised advantage estimation")
+    clip_range: float = Field(0.2, gt=0.0, description="clipping of the probability ratio")
+    ent_coef: float = Field(0.01, ge=0.0, description="weight of the entropy bonus")
+    vf_coef: float = Field(0.5, ge=0.0, description="weight of the value loss")
+    max_grad_norm: float = Field(0.5, gt=0.0, description="gradients are clipped to this norm")
+    reward_scale: float = Field(0.1, gt=0.0, description="factor on all rewards, so that values are about 1")
 
 
 class Network(Strict):
@@ -50,12 +52,12 @@ class Network(Strict):
 
 
 class Evaluation(Strict):
-    """How strong the policy is, measured on duplicate deals."""
+    """When and against whom the policy is measured on duplicate deals (``training/evaluation.py``)."""
 
-    every_samples: Positive = Field(250_000, description="samples between two evaluations while training")
-    deals: Positive = Field(200, description="deals of each of these")
-    final_deals: Positive = Field(1000, description="deals of the evaluation at the end")
-    opponents: list[str] = Field(["random", "greedy"], min_length=1, description="agent specs")
+    every_samples: Positive = Field(250_000, description="samples between two evaluations during training")
+    deals: Positive = Field(100, description="deals per evaluation and opponent")
+    final_deals: Positive = Field(500, description="deals per opponent of the evaluation at the end")
+    opponents: list[str] = Field(["random", "greedy"], min_length=1, description="specs of players")
 
 
 class RunConfig(Strict):
@@ -63,15 +65,17 @@ class RunConfig(Strict):
 
     game: str = Field(description="the game, such as pepper")
     num_players: Positive | None = Field(None, description="seats; the default is the game's own")
-    num_deals: Positive | None = Field(1, description="deals in a training match; null plays what the original plays")
-    options: dict[str, bool] = Field({}, description="the game's own options")
-    reward: Literal["score", "zero_sum", "win"] = Field("zero_sum", description="what is learned")
-    against: str | None = Field(None, description="an agent in all seats but one (or one team's); null is self-play")
-    start: str | None = Field(None, description="a policy.zip of the same network, whose weights it starts with")
-    seed: Annotated[int, Field(ge=0, lt=2**32)] = Field(0, description="of everything random")
+    num_deals: Positive | None = Field(1, description="deals per training match; null plays what the original plays")
+    options: dict[str, bool] = Field({}, description="options of the game")
+    reward: Literal["score", "zero_sum", "win"] = Field("zero_sum", description="what is maximised")
+    against: str | None = Field(
+        None, description="a fixed player in all seats except one (or one team); null is self-play"
+    )
+    start: str | None = Field(None, description="a policy.zip of the same network, for the initial weights")
+    seed: Annotated[int, Field(ge=0, le=MAX_RUN_SEED)] = Field(0, description="of all random numbers")
     total_samples: Positive = Field(2_000_000, description="decisions to learn from, of all learning seats")
     checkpoint_every_samples: Positive = Field(500_000, description="samples between two checkpoints")
-    device: str = Field("cpu", description="where the network lives: cpu, cuda or auto")
+    device: str = Field("cpu", description="device of the network: cpu, cuda or auto")
     threads: Positive = Field(1, description="threads of torch; more than 1 is often slower on a small machine")
     ppo: PPO = PPO()
     network: Network = Network()
@@ -87,39 +91,39 @@ class RunConfig(Strict):
     @model_validator(mode="after")
     def _playable(self) -> RunConfig:
         try:
-            game = self.setup()
+            game = self.make_game()
         except TypeError as error:
             raise ValueError(str(error)) from None
         for spec in self.opponents:
             make_agent(spec, game)
-        samples = self.ppo.num_envs * self.ppo.num_steps
+        samples = self.ppo.n_envs * self.ppo.n_steps
         if samples < self.ppo.batch_size:
             raise ValueError(
-                f"ppo.num_envs * ppo.num_steps is {samples}, fewer than ppo.batch_size ({self.ppo.batch_size})"
+                f"ppo.n_envs * ppo.n_steps is {samples}, fewer than ppo.batch_size ({self.ppo.batch_size})"
             )
         return self
 
-    def setup(self) -> Setup:
-        """The game as this run plays it."""
-        return setup(self.game, self.num_players, self.num_deals, **self.options)
+    def make_game(self) -> Game:
+        """The game with this run's players, length and options."""
+        return load_game(self.game, self.num_players, self.num_deals, **self.options)
 
     @property
     def opponents(self) -> list[str]:
-        """Whom the policy is measured against: first the agent that it learns against, if there is one."""
+        """The opponents in evaluations: first the player that the policy is trained against, if there is one."""
         listed = self.evaluation.opponents
         return listed if self.against is None else [self.against, *(spec for spec in listed if spec != self.against)]
 
 
 class ConfigError(ValueError):
-    """A config that cannot be used; the message names every wrong key and what is allowed."""
+    """An invalid config; the message names every wrong key and what is allowed."""
 
 
 def load_config(path: Path, overrides: list[str] | None = None) -> RunConfig:
-    """Reads and checks a run's YAML file.
+    """Reads and validates a run's YAML file.
 
     Args:
         path: the file.
-        overrides: ``key=value`` or ``section.key=value``, the value as YAML; they replace what the file says.
+        overrides: ``key=value`` or ``section.key=value``, the value as YAML; they replace values of the file.
 
     Raises:
         ConfigError: names the file, the key and what is allowed.
@@ -138,11 +142,11 @@ def load_config(path: Path, overrides: list[str] | None = None) -> RunConfig:
 
 
 def make_config(values: dict[str, Any], source: str) -> RunConfig:
-    """Checks the values of a run.
+    """Validates the values of a run.
 
     Args:
         values: as in a YAML file.
-        source: where they come from.
+        source: where they come from, for error messages.
 
     Raises:
         ConfigError: names the source, the key and what is allowed.
@@ -161,7 +165,7 @@ def _override(loaded: dict[str, Any], override: str) -> None:
     for section in sections:
         loaded = loaded.setdefault(section, {})
         if not isinstance(loaded, dict):
-            raise ConfigError(f"{override!r}: {section} has no keys of its own")
+            raise ConfigError(f"{override!r}: {section} is not a section")
     try:
         loaded[last] = yaml.safe_load(value)
     except yaml.YAMLError:
@@ -169,7 +173,7 @@ def _override(loaded: dict[str, Any], override: str) -> None:
 
 
 def _explain(problem: Any) -> str:
-    """One problem as a line: the key's path, what is wrong, what is allowed."""
+    """One problem in a line: the path of the key, what is wrong, what is allowed."""
     path = [str(part) for part in problem["loc"]]
     where = ".".join(path) or "config"
     if problem["type"] == "extra_forbidden":

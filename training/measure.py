@@ -1,4 +1,4 @@
-"""How fast training is: rollouts alone, and rollouts with updates."""
+"""The speed of training: rollouts alone, and rollouts with updates."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ class _Stopwatch(BaseCallback):
 
 
 def training_rates(config: RunConfig) -> dict[str, float]:
-    """Samples a second, median over several iterations: ``rollout``, and ``rollout_and_update``."""
+    """Samples per second, the median over several iterations: ``rollout``, and ``rollout_and_update``."""
     model = new_model(config)
     prepare(config, model)
-    samples = config.ppo.num_envs * config.ppo.num_steps
+    samples = config.ppo.n_envs * config.ppo.n_steps
     watch = _Stopwatch()
     model.learn(samples * ITERATIONS, callback=watch)
     rollouts = [end - begin for begin, end in zip(watch.begun, watch.ended, strict=True)][1:]

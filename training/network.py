@@ -1,11 +1,10 @@
-"""The network, and the policy file that everybody but the trainer uses."""
+"""The policy network, and its export to the ONNX file that is used outside of training."""
 
 from __future__ import annotations
 
 import contextlib
 import json
 import logging
-import os
 import warnings
 from collections.abc import Iterator
 from itertools import pairwise
@@ -18,19 +17,20 @@ from gymnasium import spaces
 from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 
+from training.files import replacing
 from trick_envs.agents.policy import METADATA_KEY, policy_metadata
-from trick_envs.engine.game import Setup
+from trick_envs.engine.game import Game
 from trick_envs.engine.observation import scales
 
 ILLEGAL = -1e8  # the logit of an action that is not legal, as in sb3-contrib
 
 
 class SharedLayers(BaseFeaturesExtractor):
-    """The layers that policy and value share: the observation, every number brought near -1 … 1, and what follows.
+    """The layers that policy and value share; the first one scales every observation to about -1 … 1.
 
     Args:
-        observation_space: the environment's.
-        divisors: ``(D,)``, what each number is divided by.
+        observation_space: of the environment.
+        divisors: ``(D,)``, by which the observations are divided.
         layers: the widths of the layers.
         activation: after each layer.
     """
@@ -46,21 +46,21 @@ class SharedLayers(BaseFeaturesExtractor):
         self.register_buffer("factors", 1.0 / torch.tensor(divisors, dtype=torch.float32))
 
     def forward(self, observations: torch.Tensor) -> torch.Tensor:
-        """Scales the weights instead of the observations, which is the same and much less work."""
+        """Scales the weights instead of the observations, which gives the same and is much faster."""
         scaled = torch.nn.functional.linear(observations, self.first.weight * self.factors, self.first.bias)
         return self.others(scaled)
 
 
 def network_kwargs(
-    game: Setup, shared: list[int], policy: list[int], value: list[int], activation: str
+    game: Game, shared: list[int], policy: list[int], value: list[int], activation: str
 ) -> dict[str, Any]:
     """SB3's ``policy_kwargs`` for a network.
 
     Args:
-        game: what it plays.
+        game: the game it plays.
         shared: widths of the layers that policy and value share (one or more).
-        policy: widths of the layers behind them that only the policy has.
-        value: those that only the value has.
+        policy: widths of the policy's own layers after them.
+        value: widths of the value's own layers after them.
         activation: ``"relu"`` or ``"tanh"``.
     """
     function = {"relu": InPlaceReLU, "tanh": torch.nn.Tanh}[activation]
@@ -75,10 +75,10 @@ def network_kwargs(
 
 
 class SelfPlayPolicy(MaskableActorCriticPolicy):
-    """sb3-contrib's policy, with the two calls that training spends its time in done without a detour.
+    """sb3-contrib's policy with a faster implementation of the two methods in which training spends its time.
 
-    ``MaskableCategorical`` normalises the logits twice, before and after the mask, and takes exponentials of huge
-    negative numbers one by one; a softmax of the masked logits is the same distribution.
+    ``MaskableCategorical`` normalises the logits twice, before and after masking. A softmax of the masked logits is
+    the same distribution.
     """
 
     def forward(
@@ -89,7 +89,7 @@ class SelfPlayPolicy(MaskableActorCriticPolicy):
         log_probs = torch.log_softmax(logits, 1)
         if deterministic:
             actions = logits.argmax(1)
-        else:  # adding Gumbel noise and taking the best draws from the softmax
+        else:  # the Gumbel-max trick: the argmax of logits plus Gumbel noise is a sample from the softmax
             noise = torch.empty_like(logits).exponential_().log_()
             actions = (logits - noise).argmax(1)
         return actions, values, log_probs.gather(1, actions.unsqueeze(1)).squeeze(1)
@@ -113,7 +113,7 @@ class SelfPlayPolicy(MaskableActorCriticPolicy):
 
 
 class InPlaceReLU(torch.nn.ReLU):
-    """A rectifier that needs no second array."""
+    """A ReLU that allocates no memory."""
 
     def __init__(self) -> None:
         super().__init__(inplace=True)
@@ -133,7 +133,7 @@ class _Exported(torch.nn.Module):
 
 @contextlib.contextmanager
 def _quiet_exporter() -> Iterator[None]:
-    """Without the exporter's remarks on itself: on torchvision, and on what it will change one day."""
+    """Silences the exporter's warnings about itself: about torchvision, and about future changes."""
     logger = logging.getLogger("torch.onnx")
     level = logger.level
     logger.setLevel(logging.ERROR)
@@ -145,20 +145,19 @@ def _quiet_exporter() -> Iterator[None]:
         logger.setLevel(level)
 
 
-def export_policy(policy: Any, game: Setup, path: Path, run: dict[str, Any]) -> None:
+def export_policy(policy: Any, game: Game, path: Path, run: dict[str, Any]) -> None:
     """Writes a policy as an ONNX file: inputs observation and mask, outputs masked logits and value.
 
     Args:
         policy: an SB3 actor-critic policy.
-        game: what it plays.
-        path: the file; it is replaced in one go.
-        run: where the policy comes from, for the file's metadata.
+        game: the game it plays.
+        path: the file; it is replaced atomically.
+        run: how the policy was trained, for the file's metadata.
     """
     import onnx
 
     example = (torch.zeros(2, game.layout.size), torch.ones(2, game.num_actions))
     batch = torch.export.Dim("batch")
-    temporary = path.with_name(path.name + ".tmp")
     device = policy.device
     exported = _Exported(policy).to("cpu").eval()
     with _quiet_exporter():
@@ -175,20 +174,18 @@ def export_policy(policy: Any, game: Setup, path: Path, run: dict[str, Any]) -> 
     assert program is not None
     model = program.model_proto
     onnx.helper.set_model_props(model, {METADATA_KEY: json.dumps(policy_metadata(game, run))})
-    onnx.save(model, str(temporary))
-    os.replace(temporary, path)
+    with replacing(path) as temporary:
+        onnx.save(model, str(temporary))
 
 
 def save_model(model: Any, path: Path) -> None:
-    """Saves an SB3 model; the file is replaced in one go."""
-    temporary = path.with_name(path.name + ".tmp")
-    with temporary.open("wb") as file:
+    """Saves an SB3 model; the file is replaced atomically."""
+    with replacing(path) as temporary, temporary.open("wb") as file:
         model.save(file)
-    os.replace(temporary, path)
 
 
 class NetworkAgent:
-    """The network in training as an agent (its best action), without a file in between."""
+    """The network that is being trained, as an agent that plays its best action."""
 
     name = "policy"
 
@@ -196,7 +193,7 @@ class NetworkAgent:
         self._policy = policy
 
     def seed(self, seed: int) -> None:
-        """It has no random choices."""
+        """It makes no random choices."""
 
     def act(self, observations: Any, action_masks: Any, states: Any = None) -> Any:
         """The best legal action for every row."""

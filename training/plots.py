@@ -1,21 +1,22 @@
-"""Pictures of what was measured."""
+"""Plots of results."""
 
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+from training.files import replacing
 
 
 def learning_curve(history: list[dict[str, Any]], path: Path, title: str) -> None:
     """Margin over each opponent against samples, with 95 % intervals, as a PNG.
 
     Args:
-        history: evaluations in the order of time, as in a run's ``progress.json``.
+        history: evaluations in chronological order, as in a run's ``progress.json``.
         path: the file.
-        title: above the picture.
+        title: of the plot.
     """
     from matplotlib.figure import Figure
 
@@ -31,7 +32,7 @@ def learning_curve(history: list[dict[str, Any]], path: Path, title: str) -> Non
         high = [margin + width for margin, width in zip(margins, widths, strict=True)]
         axes.fill_between(samples, low, high, alpha=0.2)
     axes.axhline(0, color="grey", linewidth=0.8)
-    axes.set(title=title, xlabel="samples, millions", ylabel="margin, points a deal (95 % interval)")
+    axes.set(title=title, xlabel="samples, millions", ylabel="margin, points per deal (95 % interval)")
     if opponents:
         axes.legend()
     _save(figure, path)
@@ -40,13 +41,13 @@ def learning_curve(history: list[dict[str, Any]], path: Path, title: str) -> Non
 def heat_map(
     names: Sequence[str], cells: Sequence[Sequence[tuple[float, float] | None]], path: Path, title: str
 ) -> None:
-    """Who beats whom, and by how much, as a PNG.
+    """Margins of all players over each other, as a PNG.
 
     Args:
         names: the players, from top to bottom and from left to right.
-        cells: margin and half width of its 95 % interval, a row a player; ``None`` where nothing was played.
+        cells: margin and half width of its 95 % interval, one row per player; ``None`` where nothing was played.
         path: the file.
-        title: above the picture.
+        title: of the plot.
     """
     from matplotlib.figure import Figure
 
@@ -64,11 +65,10 @@ def heat_map(
     axes.set_xticks(range(len(names)), names, rotation=30, ha="right")
     axes.set_yticks(range(len(names)), names)
     axes.set(title=title, xlabel="against", ylabel="player")
-    figure.colorbar(image, label="margin, points a deal")
+    figure.colorbar(image, label="margin, points per deal")
     _save(figure, path)
 
 
 def _save(figure: Any, path: Path) -> None:
-    temporary = path.with_name(path.name + ".tmp")
-    figure.savefig(temporary, format="png", dpi=150)
-    os.replace(temporary, path)
+    with replacing(path) as temporary:
+        figure.savefig(temporary, format="png", dpi=150)

@@ -1,4 +1,4 @@
-"""The progress bar of everything that takes its time."""
+"""The progress bar of runs and arenas."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 
 def progress_bar(console: Console, transient: bool = False) -> Progress:
-    """A bar whose tasks have a ``note`` behind them; a transient one is gone at the end."""
+    """A progress bar whose tasks show a ``note`` at the end of the line; a transient one disappears when it ends."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     note = TextColumn("{task.fields[note]}", style="dim", markup=False)
     return Progress(*columns, note, console=console, transient=transient)

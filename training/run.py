@@ -1,10 +1,11 @@
-"""A training run, from config to policy: reads from top to bottom."""
+"""A training run, from config to policy, from top to bottom."""
 
 from __future__ import annotations
 
 import json
 import os
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,46 +20,47 @@ from stable_baselines3.common.logger import configure
 from stable_baselines3.common.utils import LinearSchedule
 
 import trick_envs
+from training.best_response import BestResponseVecEnv, verdict
 from training.config import RunConfig, dump_config, load_config
 from training.evaluation import Result, evaluate, results_table
-from training.exploit import BestResponseVecEnv, verdict
 from training.files import write_json, write_text
 from training.network import NetworkAgent, SelfPlayPolicy, export_policy, network_kwargs, save_model
 from training.plots import learning_curve
 from training.progress import progress_bar
+from training.seeds import SEEDS_PER_RUN, Purpose, match_seeds, player_seeds
 from training.selfplay import SelfPlayBuffer, SelfPlayVecEnv
 from trick_envs.agents import make_agent
-from trick_envs.engine.game import Setup
+from trick_envs.engine.game import Game
 from trick_envs.interfaces.batch import BatchEnv
 
 CHECKPOINT, PROGRESS = "checkpoint.zip", "progress.json"
 
 
 class RunError(RuntimeError):
-    """A run that cannot start or go on; the message says what to do."""
+    """A run that cannot start or continue; the message says what to do."""
 
 
 class Interrupted(RuntimeError):
-    """A run that was stopped by the user, and saved; the message says how to go on."""
+    """A run that the user has stopped, after saving; the message says how to resume it."""
 
 
 def train(config: RunConfig, folder: Path, console: Console) -> list[Result]:
     """Trains from the start in a new folder.
 
     Args:
-        config: the run.
-        folder: where its files go; it must not hold a run already.
+        config: of the run.
+        folder: for its files; it must not contain a run already.
         console: where progress and results are shown.
 
     Returns:
-        the final evaluation, an entry an opponent.
+        the final evaluation, one result per opponent.
 
     Raises:
-        RunError: if the folder holds a run, or there are no weights to start with.
+        RunError: if the folder contains a run, or the initial weights are missing or do not fit.
         Interrupted: on Ctrl-C, after saving.
     """
     if (folder / "config.yaml").exists():
-        raise RunError(f"{folder} holds a run already: go on with --resume, or choose another --folder")
+        raise RunError(f"{folder} holds a run already: continue it with --resume, or choose another --folder")
     model = new_model(config)
     folder.mkdir(parents=True, exist_ok=True)
     write_text(folder / "config.yaml", dump_config(config))
@@ -66,7 +68,7 @@ def train(config: RunConfig, folder: Path, console: Console) -> list[Result]:
 
 
 def resume(folder: Path, console: Console) -> list[Result]:
-    """Goes on with the run in a folder, from its last checkpoint.
+    """Continues the run in a folder from its last checkpoint.
 
     Raises:
         RunError: if there is no run, or it is finished.
@@ -81,46 +83,48 @@ def resume(folder: Path, console: Console) -> list[Result]:
     if not checkpoint.is_file():
         return _run(config, folder, console, new_model(config))
     done = json.loads((folder / PROGRESS).read_text(encoding="utf-8"))["samples"]
-    env = _games(config, seed=(config.seed << 32) + done)
+    env = _games(config, done)
     model = MaskablePPO.load(checkpoint, env=env, device=config.device)
     model.set_random_seed(config.seed + done)
     return _run(config, folder, console, model)
 
 
-def _games(config: RunConfig, seed: int) -> SelfPlayVecEnv:
+def _games(config: RunConfig, samples: int) -> SelfPlayVecEnv:
+    """The games as training begins, or continues after a number of samples: then with other matches."""
     ppo = config.ppo
-    games = BatchEnv(config.game, ppo.num_envs, config.num_players, config.num_deals, config.reward, **config.options)
+    games = BatchEnv(config.game, ppo.n_envs, config.num_players, config.num_deals, config.reward, **config.options)
+    first = samples // ppo.n_steps % (SEEDS_PER_RUN - ppo.n_envs)
+    seed = int(match_seeds(Purpose.TRAINING, config.seed, first, ppo.n_envs)[0])
     if config.against is None:
         return SelfPlayVecEnv(games, seed)
-    return BestResponseVecEnv(games, seed, make_agent(config.against, games.setup, seed))
+    _, player_seed = player_seeds(Purpose.TRAINING, config.seed)
+    return BestResponseVecEnv(games, seed, make_agent(config.against, games.game, player_seed))
 
 
 def new_model(config: RunConfig) -> MaskablePPO:
-    """A model as training begins, with its games.
+    """An untrained model, with its games.
 
     Raises:
-        RunError: if the weights that it is to start with are not there or do not fit.
+        RunError: if the initial weights are missing or do not fit.
     """
-    torch.set_num_threads(config.threads)  # first weights depend on it: the last bits of torch's QR do
+    torch.set_num_threads(config.threads)  # initial weights depend on it, because torch's QR decomposition does
     ppo, network = config.ppo, config.network
-    env = _games(config, seed=config.seed << 32)
+    env = _games(config, 0)
     model = MaskablePPO(
         SelfPlayPolicy,
         env,
         learning_rate=LinearSchedule(ppo.learning_rate, ppo.final_learning_rate, 1.0),
-        n_steps=ppo.num_steps,
+        n_steps=ppo.n_steps,
         batch_size=ppo.batch_size,
-        n_epochs=ppo.num_epochs,
+        n_epochs=ppo.n_epochs,
         gamma=ppo.gamma,
         gae_lambda=ppo.gae_lambda,
         clip_range=ppo.clip_range,
-        ent_coef=ppo.entropy_coefficient,
-        vf_coef=ppo.value_coefficient,
+        ent_coef=ppo.ent_coef,
+        vf_coef=ppo.vf_coef,
         max_grad_norm=ppo.max_grad_norm,
         rollout_buffer_class=SelfPlayBuffer,
-        policy_kwargs=network_kwargs(
-            env.games.setup, network.shared, network.policy, network.value, network.activation
-        ),
+        policy_kwargs=network_kwargs(env.games.game, network.shared, network.policy, network.value, network.activation),
         seed=config.seed,
         device=config.device,
     )
@@ -130,12 +134,12 @@ def new_model(config: RunConfig) -> MaskablePPO:
         except OSError as error:
             raise RunError(f"start: {config.start}: {error}") from None
         except (ValueError, RuntimeError):
-            raise RunError(f"start: {config.start} is no policy.zip of this game and this network") from None
+            raise RunError(f"start: {config.start} is not a policy.zip of this game and this network") from None
     return model
 
 
 def prepare(config: RunConfig, model: MaskablePPO) -> None:
-    """What torch and the buffer have to know before a model learns."""
+    """Sets up torch and the rollout buffer, before a model learns."""
     torch.set_num_threads(config.threads)
     torch.distributions.Distribution.set_default_validate_args(False)
     model.rollout_buffer.attach(model.env, config.ppo.reward_scale, config.seed + model.num_timesteps)
@@ -143,12 +147,10 @@ def prepare(config: RunConfig, model: MaskablePPO) -> None:
 
 def _run(config: RunConfig, folder: Path, console: Console, model: MaskablePPO) -> list[Result]:
     prepare(config, model)
-    game = config.setup()
+    game = config.make_game()
     model.set_logger(configure(str(folder / "tensorboard"), ["tensorboard"]))
     against = "" if config.against is None else f" against {config.against}"
-    console.print(
-        f"{game.rules.game.title}, {game.num_players} players{against}: {config.total_samples:,} samples into {folder}"
-    )
+    console.print(f"{game.title}, {game.num_players} players{against}: {config.total_samples:,} samples into {folder}")
     with progress_bar(console) as bar:
         watcher = Watcher(config, game, folder, bar)
         watcher.init_callback(model)
@@ -161,17 +163,17 @@ def _run(config: RunConfig, folder: Path, console: Console, model: MaskablePPO) 
         except KeyboardInterrupt:
             watcher.save()
             raise Interrupted(
-                f"stopped after {model.num_timesteps:,} samples and saved; go on with:\n"
+                f"stopped after {model.num_timesteps:,} samples and saved; resume with:\n"
                 f"  trick train --resume --folder {folder}"
             ) from None
-    console.print(results_table(results, f"{game.rules.game.title}, {game.num_players} players: {folder}"))
+    console.print(results_table(results, f"{game.title}, {game.num_players} players: {folder}"))
     if config.against is not None:
         console.print(verdict(results[0]), highlight=False, markup=False, soft_wrap=True)
     return results
 
 
 def _finish(
-    config: RunConfig, game: Setup, folder: Path, model: MaskablePPO, watcher: Watcher, bar: Progress
+    config: RunConfig, game: Game, folder: Path, model: MaskablePPO, watcher: Watcher, bar: Progress
 ) -> list[Result]:
     """The files of a finished run: policy.zip, policy.onnx, evaluation.json, learning_curve.png."""
     save_model(model, folder / "policy.zip")
@@ -182,14 +184,13 @@ def _finish(
     results = []
     for spec in opponents:
         player, opponent = make_agent(str(folder / "policy.onnx"), game), make_agent(spec, game)
-        results.append(evaluate(game, player, opponent, deals, config.seed + 1, lambda n: bar.advance(task, n)))
-    learning_curve(
-        watcher.history, folder / "learning_curve.png", f"{game.rules.game.title}, {game.num_players} players"
-    )
+        advance = partial(bar.advance, task)
+        results.append(evaluate(game, player, opponent, deals, config.seed, Purpose.FINAL, advance))
+    learning_curve(watcher.history, folder / "learning_curve.png", f"{game.title}, {game.num_players} players")
     write_json(
         folder / "evaluation.json",
         {
-            "game": game.rules.name,
+            "game": game.name,
             "num_players": game.num_players,
             "against": config.against,
             "samples": model.num_timesteps,
@@ -201,9 +202,9 @@ def _finish(
 
 
 class Watcher(BaseCallback):
-    """Shows progress, evaluates now and then, writes checkpoints."""
+    """Shows progress, evaluates the policy at intervals, and writes checkpoints."""
 
-    def __init__(self, config: RunConfig, game: Setup, folder: Path, bar: Progress) -> None:
+    def __init__(self, config: RunConfig, game: Game, folder: Path, bar: Progress) -> None:
         super().__init__()
         self._config, self._game, self._folder, self._bar = config, game, folder, bar
         self._task = bar.add_task("training", total=config.total_samples, note="")
@@ -216,7 +217,7 @@ class Watcher(BaseCallback):
 
     @property
     def seconds(self) -> float:
-        """How long the run has taken so far, all its parts together."""
+        """The duration of the run so far, also before interruptions."""
         return self._seconds_before + time.monotonic() - self._started
 
     def _on_step(self) -> bool:
@@ -224,7 +225,7 @@ class Watcher(BaseCallback):
         return True
 
     def _on_rollout_start(self) -> None:
-        """Between two updates: the model is whole."""
+        """Called between two updates, when the model can be saved."""
         if self._due(self._config.evaluation.every_samples, self.history[-1]["samples"] if self.history else 0):
             self._evaluate()
         if self._due(self._config.checkpoint_every_samples, self._saved_at):
@@ -239,7 +240,8 @@ class Watcher(BaseCallback):
         entry: dict[str, Any] = {"samples": self.num_timesteps, "seconds": round(self.seconds, 1), "results": []}
         for spec in self._config.opponents:
             opponent = make_agent(spec, self._game)
-            result = evaluate(self._game, agent, opponent, self._config.evaluation.deals, self._config.seed + 2)
+            deals, seed = self._config.evaluation.deals, self._config.seed
+            result = evaluate(self._game, agent, opponent, deals, seed, Purpose.MONITORING)
             entry["results"].append(result.as_dict())
             self.logger.record(f"evaluation/margin_over_{spec}", result.margin)
         self.history.append(entry)
@@ -247,7 +249,7 @@ class Watcher(BaseCallback):
         self._bar.update(self._task, note=f"over {note}")
 
     def save(self) -> None:
-        """Writes a checkpoint: the model, and what has been measured so far."""
+        """Writes a checkpoint: the model, and all evaluations so far."""
         assert self.model is not None
         save_model(self.model, self._folder / CHECKPOINT)
         progress = {"samples": self.num_timesteps, "seconds": round(self.seconds, 1), "history": self.history}

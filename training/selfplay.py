@@ -1,11 +1,12 @@
 """Self-play for SB3: one policy plays all seats, and every decision of every seat is a sample.
 
-``SelfPlayVecEnv`` shows SB3 a batch of games as a vector of single-agent environments: each step is a decision of
-whichever seat acts. SB3 itself would take a game's decisions for one agent's and add up the rewards of different
-seats, so ``SelfPlayBuffer`` keeps the books by seat: a decision earns what its own seat is paid until that seat
-decides again, and generalised advantage estimation (Schulman et al. 2016) runs along each seat's own decisions.
+``SelfPlayVecEnv`` presents a batch of games to SB3 as a vector of single-agent environments: each step is a decision of
+whichever seat is to act. SB3 itself would treat the decisions of one game as those of one agent, and add up the rewards
+of different seats. So ``SelfPlayBuffer`` computes returns per seat: a decision earns what its own seat is paid until
+that seat decides again, and generalised advantage estimation (Schulman et al. 2016) runs along the decisions of each
+seat.
 
-A rollout ends in the middle of games. The last decision of every seat then has no successor yet; it waits in the
+A rollout ends in the middle of games. The last decision of every seat then has no successor yet. It stays in the
 buffer, and becomes a sample of the next rollout.
 """
 
@@ -24,11 +25,11 @@ from stable_baselines3.common.vec_env import VecEnv
 
 from trick_envs.interfaces.batch import BatchEnv
 
-WAITING, LAST = -1, -2  # instead of the row of a seat's next decision: not made yet; there is none
+WAITING, LAST = -1, -2  # instead of the row of the seat's next decision: not made yet; the match has ended
 
 
 class _NoInfos(Sequence[dict[str, Any]]):
-    """As many empty infos as anybody asks for, and nothing to iterate over."""
+    """Infos that are always empty: SB3 iterates over them in every step, and finds none."""
 
     def __getitem__(self, index: Any) -> Any:
         return {}
@@ -41,24 +42,30 @@ class _NoInfos(Sequence[dict[str, Any]]):
 
 
 class SelfPlayVecEnv(VecEnv):
-    """A ``BatchEnv`` as SB3 wants to see it. Rewards and ends are for ``SelfPlayBuffer``; SB3 sees zeros.
+    """A ``BatchEnv`` with SB3's interface. Rewards and ends are for ``SelfPlayBuffer``; SB3 gets zeros.
 
     Args:
         games: the games.
-        seed: of their first matches.
+        seed: of the match in the first game; game ``i`` starts with ``seed + i``.
+
+    Attributes:
+        games: the games.
+        acted: ``(num_envs,)``: the seats that made the decisions of the last step.
+        rewards: ``(num_envs, players)``: what the last step paid every seat.
+        ends: ``(num_envs,)``: the matches that the last step ended.
     """
 
     def __init__(self, games: BatchEnv, seed: int) -> None:
         self.games = games
         self._first_seed = seed
-        low, high = games.setup.layout.bounds()
+        low, high = games.game.layout.bounds()
         super().__init__(
-            games.num_envs, spaces.Box(low, high, dtype=np.float32), spaces.Discrete(games.setup.num_actions)
+            games.num_envs, spaces.Box(low, high, dtype=np.float32), spaces.Discrete(games.game.num_actions)
         )
         self._zeros = np.zeros(games.num_envs, np.float32)
         self._never = np.zeros(games.num_envs, np.bool_)
-        self.acted = games.seats.copy()  # the seats that the last step was taken by
-        self.rewards, self.ends = games.rewards, games.ends  # what it paid every seat, and where it ended the match
+        self.acted = games.seats.copy()
+        self.rewards, self.ends = games.rewards, games.ends
 
     def reset(self) -> npt.NDArray[np.int8]:
         self.games.reset(self._first_seed)
@@ -94,18 +101,18 @@ class SelfPlayVecEnv(VecEnv):
 
 
 class SelfPlayBuffer(MaskableRolloutBuffer):
-    """Rollouts of many seats, with advantages along each seat's own decisions.
+    """Rollouts of many seats, with advantages along the decisions of each seat.
 
-    Rows: ``buffer_size * n_envs`` decisions of this rollout in the order of time, behind them those that wait from
-    the rollout before. Observations and masks are kept as ``int8``.
+    Rows: ``buffer_size * n_envs`` decisions of this rollout in chronological order, followed by those of earlier
+    rollouts that still wait for a successor. Observations and masks are stored as ``int8``.
     """
 
     def attach(self, env: SelfPlayVecEnv, reward_scale: float = 1.0, seed: int = 0) -> None:
-        """Tells the buffer which games it keeps the books of. Call it before the first rollout.
+        """Connects the buffer with the environment. Call it before the first rollout.
 
         Args:
-            env: the environment that is stepped between two ``add``.
-            reward_scale: every reward is multiplied by it.
+            env: the environment that is stepped between two calls of ``add``.
+            reward_scale: a factor on every reward.
             seed: of the order of the samples.
         """
         self._rng = np.random.default_rng(seed)
@@ -113,8 +120,8 @@ class SelfPlayBuffer(MaskableRolloutBuffer):
         games, seats = self.n_envs, env.games.num_players
         self._new = self.buffer_size * games
         rows = self._new + seats * games
-        self._seen = np.zeros((rows, env.games.setup.layout.size), np.int8)
-        self._masks = np.zeros((rows, env.games.setup.num_actions), np.int8)
+        self._seen = np.zeros((rows, env.games.game.layout.size), np.int8)
+        self._masks = np.zeros((rows, env.games.game.num_actions), np.int8)
         self._chosen = np.zeros(rows, np.int64)
         self._value, self._log_prob = np.zeros(rows, np.float32), np.zeros(rows, np.float32)
         self._reward, self._advantage = np.zeros(rows, np.float32), np.zeros(rows, np.float32)
@@ -124,7 +131,7 @@ class SelfPlayBuffer(MaskableRolloutBuffer):
         self._carried = 0
 
     def reset(self) -> None:
-        """Begins a rollout: the decisions that wait move behind the new rows."""
+        """Begins a rollout: decisions that wait for a successor move behind the new rows."""
         self.pos, self.full = 0, False
         if not hasattr(self, "_env"):  # SB3 resets the buffer when it makes it
             return
@@ -147,29 +154,29 @@ class SelfPlayBuffer(MaskableRolloutBuffer):
         log_prob: torch.Tensor,
         action_masks: Any = None,
     ) -> None:
-        """Books one decision in every game; rewards and ends are those of the games themselves."""
+        """Adds one decision per game; rewards and ends are read from the environment."""
         first = self.pos * self.n_envs
         now = slice(first, first + self.n_envs)
         self._seen[now], self._masks[now] = obs, np.asarray(action_masks).reshape(self.n_envs, -1)
         self._chosen[now] = action.reshape(-1)
         self._value[now], self._log_prob[now] = value.reshape(-1).numpy(force=True), log_prob.numpy(force=True)
         env = self._env
-        _book(
+        _add_decisions(
             first, env.acted, env.rewards, env.ends, self._scale, self._next, self._reward, self._waiting, self._earned
         )
         self.pos += 1
         self.full = self.pos == self.buffer_size
 
     def compute_returns_and_advantage(self, last_values: Any, dones: Any) -> None:
-        """Advantages of all decisions whose successor is known; the others wait for the next rollout."""
+        """Computes advantages of all decisions whose successor is known; the others wait for the next rollout."""
         used = self._new + self._carried
         _estimate(used, self._new, self._next, self._reward, self._value, self._advantage, self.gamma, self.gae_lambda)
         self._ready = np.flatnonzero(self._next[:used] != WAITING)
-        self.values = self._value[self._ready]  # SB3 logs how much of the variance of the returns they explain
+        self.values = self._value[self._ready]  # SB3 logs the explained variance
         self.returns = self.values + self._advantage[self._ready]
 
     def get(self, batch_size: int | None = None) -> Iterator[MaskableRolloutBufferSamples]:
-        """The samples once, in random order, in batches of about ``batch_size`` (as equal as can be)."""
+        """All samples once, in random order, in batches of nearly equal size, about ``batch_size``."""
         count = len(self._ready)
         batches = 1 if batch_size is None else max(1, round(count / batch_size))
         for rows in np.array_split(self._rng.permutation(self._ready), batches):
@@ -190,12 +197,12 @@ class SelfPlayBuffer(MaskableRolloutBuffer):
             )
 
     def to_torch(self, array: npt.NDArray[Any], copy: bool = False) -> torch.Tensor:
-        """The array as a tensor on the device; it is fresh already."""
+        """The array as a tensor on the device, without a copy: the arrays in ``get`` are fresh."""
         return torch.from_numpy(array).to(self.device)
 
 
 @numba.njit(cache=True)
-def _book(
+def _add_decisions(
     first: int,
     acted: Any,
     rewards: Any,
@@ -206,7 +213,7 @@ def _book(
     waiting: Any,
     earned: Any,
 ) -> None:
-    """The decisions in rows ``first …`` were made by the seats ``acted``, and then ``rewards`` were paid."""
+    """Links the decisions in rows ``first …``, made by the seats ``acted``, to those before, and adds ``rewards``."""
     for game in range(acted.shape[0]):
         row, seat = first + game, acted[game]
         before = waiting[game, seat]
@@ -234,12 +241,12 @@ def _estimate(
     gamma: float,
     gae_lambda: float,
 ) -> None:
-    """Generalised advantage estimation: from the latest new row back, then the carried ones, which are oldest."""
+    """Generalised advantage estimation: new rows from the last to the first, then the carried rows, which are older."""
     for k in range(used):
         row = new - 1 - k if k < new else k
         after = following[row]
         if after == WAITING:
-            advantage[row] = 0.0  # its value stands in for the rest of the game, as a rollout's end always does
+            advantage[row] = 0.0  # bootstrapping: its value replaces the rest of the game
         elif after == LAST:
             advantage[row] = reward[row] - value[row]
         else:

@@ -1,5 +1,5 @@
-"""Donguri to Yamaneko as a PettingZoo AEC environment; the rules are in ``trick_envs/games/donguri.py``."""
+"""Donguri to Yamaneko as a PettingZoo AEC environment; its rules: ``games/donguri/rules.py``."""
 
-from trick_envs.interfaces.aec import environments
+from trick_envs.interfaces.checked import environment_module
 
-env, raw_env = environments("donguri")
+env, raw_env, __doc__ = environment_module("donguri")

@@ -1,5 +1,5 @@
-"""Double-Deck German Whist as a PettingZoo AEC environment; the rules: ``trick_envs/games/double_deck_whist.py``."""
+"""Double-Deck German Whist as a PettingZoo AEC environment; its rules: ``games/double_deck_whist/rules.py``."""
 
-from trick_envs.interfaces.aec import environments
+from trick_envs.interfaces.checked import environment_module
 
-env, raw_env = environments("double_deck_whist")
+env, raw_env, __doc__ = environment_module("double_deck_whist")

@@ -1,5 +1,5 @@
-"""Pepper as a PettingZoo AEC environment; the rules are in ``trick_envs/games/pepper.py``."""
+"""Pepper as a PettingZoo AEC environment; its rules: ``games/pepper/rules.py``."""
 
-from trick_envs.interfaces.aec import environments
+from trick_envs.interfaces.checked import environment_module
 
-env, raw_env = environments("pepper")
+env, raw_env, __doc__ = environment_module("pepper")

@@ -1,5 +1,5 @@
-"""Tricky Express as a PettingZoo AEC environment; the rules are in ``trick_envs/games/tricky_express.py``."""
+"""Tricky Express as a PettingZoo AEC environment; its rules: ``games/tricky_express/rules.py``."""
 
-from trick_envs.interfaces.aec import environments
+from trick_envs.interfaces.checked import environment_module
 
-env, raw_env = environments("tricky_express")
+env, raw_env, __doc__ = environment_module("tricky_express")

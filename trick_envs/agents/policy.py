@@ -1,4 +1,4 @@
-"""Trained policies, as ONNX files: loading one runs none of its author's code, and needs no torch."""
+"""Trained policies, as ONNX files: loading one executes no code from the file, and needs no torch."""
 
 from __future__ import annotations
 
@@ -11,28 +11,29 @@ import numpy as np
 import numpy.typing as npt
 
 from trick_envs.agents.chance import Chance, pick
-from trick_envs.engine.game import Setup
+from trick_envs.engine.game import Game
+from trick_envs.engine.observation import VERSION
 
 METADATA_KEY = "trick_envs"
 FORMAT = 1
 
 
-def observation_version(game: Setup) -> str:
-    """What a policy's observation is bound to: it changes whenever the layout does."""
-    blocks = [(block.name, block.length) for block in game.layout]
-    return f"{game.rules.version}-{hashlib.sha256(repr(blocks).encode()).hexdigest()[:12]}"
+def observation_version(game: Game) -> str:
+    """The version of the observation, which a policy depends on: it changes whenever the layout does."""
+    blocks = [VERSION, *((block.name, block.length) for block in game.layout)]
+    return f"{game.type.version}-{hashlib.sha256(repr(blocks).encode()).hexdigest()[:12]}"
 
 
-def policy_metadata(game: Setup, run: dict[str, Any]) -> dict[str, Any]:
-    """What a policy file says of itself.
+def policy_metadata(game: Game, run: dict[str, Any]) -> dict[str, Any]:
+    """The metadata of a policy file.
 
     Args:
-        game: what it plays.
-        run: where it comes from: JSON-serialisable.
+        game: the game that it plays.
+        run: about the run that trained it, JSON-serialisable.
     """
     return {
         "format": FORMAT,
-        "game": game.rules.name,
+        "game": game.name,
         "num_players": game.num_players,
         "options": game.options,
         "observation": observation_version(game),
@@ -57,15 +58,16 @@ class PolicyAgent:
     Args:
         path: the file.
         game: the game it is to play.
-        sample: draw from its distribution; else play its best action.
-        seed: of the draws.
+        sample: whether to draw actions from its distribution; else it plays its best action.
+        seed: seed of these draws.
 
     Raises:
-        ValueError: if there is no such file, it is no policy, or it is for another game, number of players or
-            observation; says what it is for.
+        ImportError: without onnxruntime.
+        ValueError: if there is no such file, it is not a policy, or it is for another game, number of players or
+            observation; says which.
     """
 
-    def __init__(self, path: Path, game: Setup, sample: bool = False, seed: int = 0) -> None:
+    def __init__(self, path: Path, game: Game, sample: bool = False, seed: int = 0) -> None:
         if not path.is_file():
             raise ValueError(f"{path}: there is no such policy file")
         try:
@@ -88,7 +90,7 @@ class PolicyAgent:
         self.seed(seed)
 
     def seed(self, seed: int) -> None:
-        """Starts its draws anew."""
+        """Reseeds its draws."""
         self._chance = Chance(seed)
 
     def evaluate(
@@ -105,7 +107,7 @@ class PolicyAgent:
     def act(
         self, observations: npt.NDArray[Any], action_masks: npt.NDArray[Any], states: Any = None
     ) -> npt.NDArray[np.int64]:
-        """Its best action for every row, or one drawn from its distribution."""
+        """The best action for every row, or one drawn from the policy's distribution: ``(B,) int64``."""
         logits, _ = self.evaluate(observations, action_masks)
         if self._sample:
             likely = np.exp(logits - logits.max(axis=1, keepdims=True))

@@ -1,76 +1,66 @@
-"""Players that look ahead (``trick_envs/engine/search.py``): they see of a game only what the seat to act has seen."""
+"""Players that search (``trick_envs/engine/search``); all but ``cheat`` use only what the seat to act has seen."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from trick_envs.agents import Agent, GreedyAgent
-from trick_envs.engine.game import Setup
-from trick_envs.engine.search import ROWS, WIDTH
-
-METHODS = ("pimc", "ismcts", "cheat")
-# What ``search:N`` means. At equal time (ismcts:1000 against pimc:200 or pimc:100) better in Zaraba 22 and Whist, by
-# 1.5 and 1.2 points a deal; no difference to be seen in the other games.
-BEST = "ismcts"
-MAX_EFFORT = 1_000_000
+from trick_envs.agents.agent import Actions, Agent
+from trick_envs.agents.greedy import GreedyAgent
+from trick_envs.engine.game import Game
+from trick_envs.engine.search.worlds import ROWS, WIDTH
+from trick_envs.engine.state import States
 
 
 class SearchAgent:
     """A searching player. Needs ``states``.
 
-    ``pimc:N`` samples N hidden worlds, plays out every action in each by the rule of thumb, and takes the best on
-    average. ``ismcts:N`` grows one tree over N sampled worlds. ``cheat:N`` is ``ismcts:N`` on the true world: the
-    upper bound of what search can do, and no player. ``search:N`` is the better of the first two as measured.
+    ``pimc`` samples hidden worlds, plays out every action in each by the rule of thumb, and takes the best on average.
+    ``ismcts`` grows one tree over sampled worlds. ``cheat`` is ``ismcts`` in the true world: an upper bound on what
+    search can do, not a fair player.
 
-    A search compares actions with the usual one, and prefers another only where it is better by more than chance makes
-    likely. What is usual says the rule of thumb, or another player, such as a policy. A policy's value is not asked:
-    looking ahead to one's next decision and taking the value there was worse than playing out (``-2.5 ± 0.9`` points a
-    deal with 40 worlds and the quickstart's policy). Nor are the last tricks solved exactly: twenty times the
-    iterations with four cards or fewer in hand gained nothing in any game (-0.2 to +0.2 points a deal, ± 0.3 to 0.8,
-    over 100 deals with 500 iterations).
+    A search compares actions with a baseline action, and prefers another one only if it is better by more than a
+    standard error. The baseline comes from the rule of thumb, or from another player, such as a policy. A policy's
+    value estimate is not used: searching to the next own decision and taking the value there was worse than play-outs
+    (``-2.5 ± 0.9`` points per deal with 40 worlds and the quickstart's policy). Nor are the last tricks solved exactly:
+    twenty times the iterations with four cards or fewer in hand gained nothing in any game (-0.2 to +0.2 points per
+    deal, ± 0.3 to 0.8, over 100 deals with 500 iterations).
 
     Args:
-        spec: one of these.
+        method: ``"pimc"``, ``"ismcts"`` or ``"cheat"``.
+        effort: worlds of ``pimc``, iterations of the others.
         game: the game it is to play.
-        seed: of its random choices; a decision's depend on nothing else but what everybody knows of the position.
-        usual: names the usual actions; ``greedy`` if nobody else.
-
-    Raises:
-        ValueError: if the spec means nothing.
+        seed: seed of its random choices, which depend only on this seed, the seed of the match, and the position as the
+            seat knows it.
+        baseline: the player whose actions are the baseline; the rule of thumb by default.
+        name: the spec it was made from.
     """
 
-    def __init__(self, spec: str, game: Setup, seed: int = 0, usual: Agent | None = None) -> None:
-        word, _, number = spec.partition(":")
-        self._method = BEST if word == "search" else word
-        if self._method not in METHODS or not number.isdecimal() or not 1 <= int(number) <= MAX_EFFORT:
-            allowed = ", ".join(f"'{one}:N'" for one in (*METHODS, "search"))
-            raise ValueError(f"{spec!r} is no search: expected {allowed}, N from 1 to {MAX_EFFORT:,}")
-        self.name = spec if usual is None else f"{usual.name}+{spec}"
+    def __init__(
+        self, method: str, effort: int, game: Game, seed: int = 0, baseline: Agent | None = None, name: str = ""
+    ) -> None:
+        self.name = name or f"{f'{baseline.name}+' if baseline else ''}{method}:{effort}"
         self.game = game
-        self._usual = usual or GreedyAgent(game)
-        self._effort = int(number)
-        nodes = 0 if self._method == "pimc" else 2 * self._effort + WIDTH
-        self._room = (np.zeros(2, game.rules.dtype), np.zeros((ROWS, WIDTH), np.int64), np.zeros((4, WIDTH)))
+        self._method, self._effort = method, effort
+        self._baseline = baseline or GreedyAgent(game)
+        nodes = 0 if method == "pimc" else 2 * effort + WIDTH
+        self._room = (np.zeros(2, game.dtype), np.zeros((ROWS, WIDTH), np.int64), np.zeros((4, WIDTH)))
         self._tree_room = (np.zeros((5, nodes), np.int64), np.zeros(nodes), np.zeros((2, 4096), np.int64))
         self.seed(seed)
 
     def seed(self, seed: int) -> None:
-        """Starts its random choices anew."""
+        """Reseeds its random choices."""
         self._seed = np.uint64(seed)
-        self._usual.seed(seed)
+        self._baseline.seed(seed)
 
-    def act(
-        self, observations: Any, action_masks: Any, states: npt.NDArray[Any] | None = None
-    ) -> npt.NDArray[np.int64]:
+    def act(self, observations: Any, action_masks: Any, states: States | None = None) -> Actions:
         """Searches, row by row."""
         if states is None:
             raise ValueError(
                 f"{self.name} computes on the game itself: call act(observations, action_masks, env.states)"
             )
-        actions = self._usual.act(observations, action_masks, states)
+        actions = self._baseline.act(observations, action_masks, states)
         kernels, streams = self.game.kernels, np.zeros(len(states), np.uint64)
         if self._method == "pimc":
             kernels.pimc(states, self._effort, self._seed, actions, streams, *self._room)

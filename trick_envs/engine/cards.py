@@ -2,7 +2,7 @@
 
 A card's **kind** is the action that names it: ``suit * number_of_ranks + rank``. The card itself is its kind, or,
 for the second copy in a game of two packs, ``WORD + kind``. A **card set** is a pair of words of ``WORD`` bits, so
-it holds up to 108 cards, and the two copies of a pack fall into one word each.
+it holds up to 108 cards; in a game of two packs, each pack has a word of its own.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from trick_envs.engine.compile import rule
 from trick_envs.engine.lowlevel import lowest_bit, popcount
 
 WORD = 54
+FULL_WORD = (1 << WORD) - 1
 CardSet = tuple[int, int]
 EMPTY: CardSet = (0, 0)
 
@@ -35,7 +36,7 @@ def union(one: CardSet, other: CardSet) -> CardSet:
 
 
 @rule
-def common(one: CardSet, other: CardSet) -> CardSet:
+def intersection(one: CardSet, other: CardSet) -> CardSet:
     return one[0] & other[0], one[1] & other[1]
 
 
@@ -137,7 +138,7 @@ class Deck:
     """The cards of a game at one number of players.
 
     Attributes:
-        suits: one letter a suit, in order.
+        suits: one letter per suit, in order.
         ranks: the ranks as written, weakest first.
         copies: how many of each kind there are (1 or 2).
     """
@@ -190,7 +191,7 @@ class Deck:
         """The kind of a card as written.
 
         Raises:
-            ValueError: if it is no card of this deck; says which suits and ranks there are.
+            ValueError: if there is no such card in this deck; lists the suits and ranks.
         """
         kind = self._kinds.get(text.strip().upper()) if isinstance(text, str) else None
         if kind is None:

@@ -1,8 +1,8 @@
 """Compilation: ``@rule`` for plain functions, ``bind`` for generic kernels, and a cache that notices every edit.
 
-Numba keeps machine code on disk, but does not notice an edit in a function that is called from another file: a
-changed rule would silently go on running the old code. So the cache folder is named by a digest of the sources that
-the code depends on: everything in ``engine/`` and the files of the game itself.
+Numba caches machine code on disk, but does not notice an edit in a function that is called from another file: after a
+change of a rule, the old code would still run. So the cache folder is named by a digest of the sources that
+the code depends on: everything in ``engine/`` and in the folder of the game.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import numba
 F = TypeVar("F", bound=Callable[..., Any])
 
 _ENGINE = Path(__file__).parent
-_KEPT = 12  # cache folders of older sources that stay, so that switching between two versions stays warm
+_KEPT = 12  # cache folders of older sources that are kept, so that switching between versions does not recompile
 
 
 def cache_root() -> Path:
@@ -35,30 +35,35 @@ def cache_root() -> Path:
 
 
 @cache
-def _engine_digest() -> bytes:
-    digest = hashlib.sha256(f"{numba.__version__} {sys.version}".encode())
-    for path in sorted(_ENGINE.glob("*.py")):
-        digest.update(path.read_bytes())
+def _folder_digest(folder: Path) -> bytes:
+    digest = hashlib.sha256()
+    for path in sorted(folder.rglob("*.py") if folder == _ENGINE else folder.glob("*.py")):
+        digest.update(str(path.relative_to(folder)).encode() + b"\0" + path.read_bytes())
     return digest.digest()
 
 
+def sources_digest(*folders: Path) -> str:
+    """A digest of the Python files of the engine and of some folders, such as a game's."""
+    digest = hashlib.sha256(f"{numba.__version__} {sys.version}".encode())
+    for folder in (_ENGINE, *folders):
+        digest.update(_folder_digest(folder))
+    return digest.hexdigest()[:16]
+
+
 @cache
-def cache_folder(source: str) -> Path:
-    """The cache folder for code that depends on the engine and on the file ``source``."""
-    digest = hashlib.sha256(_engine_digest())
-    path = Path(source)
-    if path.parent != _ENGINE:  # the file itself, and those of the same game
-        for each in sorted({path, *path.parent.parent.glob(f"*/{path.name}")}):
-            digest.update(each.read_bytes())
-    folder = cache_root() / f"{path.stem}-{digest.hexdigest()[:16]}"
-    if not folder.exists():
-        _forget_old(path.stem)
-    return folder
+def cache_folder(folder: Path) -> Path:
+    """The cache folder for code that depends on the engine and on the sources in ``folder`` (a game's)."""
+    digest = sources_digest() if folder.is_relative_to(_ENGINE) else sources_digest(folder)
+    name = "engine" if folder.is_relative_to(_ENGINE) else folder.name
+    target = cache_root() / f"{name}-{digest}"
+    if not target.exists():
+        _forget_old(name)
+    return target
 
 
-def _forget_old(stem: str) -> None:
+def _forget_old(name: str) -> None:
     with contextlib.suppress(OSError):
-        older = sorted(cache_root().glob(f"{stem}-*"), key=lambda folder: folder.stat().st_mtime)
+        older = sorted(cache_root().glob(f"{name}-*"), key=lambda folder: folder.stat().st_mtime)
         for folder in older[:-_KEPT]:
             shutil.rmtree(folder, ignore_errors=True)
 
@@ -77,27 +82,27 @@ def _compile(function: F, folder: Path, inline: bool = True) -> F:
     with _cache_at(folder):
         try:
             return numba.njit(function, cache=True, nogil=True, error_model="numpy", forceinline=inline)
-        except RuntimeError:  # no folder can be written: compile anew in every process
+        except RuntimeError:  # no writable folder: every process compiles
             return numba.njit(function, nogil=True, error_model="numpy", forceinline=inline)
 
 
 def rule(function: F) -> F:
     """Compiles a plain function of the rules or the engine (``function.py_func`` is the Python below)."""
-    return _compile(function, cache_folder(function.__code__.co_filename))
+    return _compile(function, cache_folder(Path(function.__code__.co_filename).parent))
 
 
-def bind(kernel: Callable[..., Any], functions: Mapping[str, Any], name: str, source: str) -> Any:
+def bind(kernel: Callable[..., Any], functions: Mapping[str, Any], name: str, folder: Path) -> Any:
     """A copy of a generic ``kernel`` that calls the given ``functions``, compiled.
 
     Args:
         kernel: a plain function that refers to a game's functions by their global names.
-        functions: what those names stand for in this copy.
-        name: tells the copies apart in the compile cache (the game's name).
-        source: the game's file; an edit there compiles the copy anew.
+        functions: by name: the functions that this copy calls.
+        name: the game's; distinguishes the copies in the compile cache.
+        folder: the game's; an edit there recompiles the copy.
     """
     copy = types.FunctionType(
         kernel.__code__, {**kernel.__globals__, **functions}, kernel.__name__, kernel.__defaults__
     )
     copy.__qualname__ = f"{name}.{kernel.__name__}"
     copy.__module__, copy.__doc__ = kernel.__module__, kernel.__doc__
-    return _compile(copy, cache_folder(source), inline=not hasattr(kernel, "apart"))
+    return _compile(copy, cache_folder(folder), inline=not hasattr(kernel, "noinline"))

@@ -1,65 +1,54 @@
-"""What a rules file says of its game, and a game set up for a match.
+"""The declaration of a game (``GameType``), and a game with its settings: players, length, options (``Game``).
 
-A rules file (see ``trick_envs/games/pepper.py``) defines ``GAME = Game(…)`` and these functions, compiled with
-``@rule``:
-
-    begin(state)            the cards are dealt: what happens before the first decision
-    legal(state)            the cards that the seat to act may name
-    play(state, card)       the seat to act names a card; sets the phase to ``OVER`` when the deal has ended
-    score_deal(state)       writes ``state.deal_score``
-    features(state, observer, out, at)   writes the game's own part of the observation, returns where it ends
-    worth(state, card)      how much a rule-of-thumb player likes to name a legal card, from what its seat has seen
-
-and, where the game is not the usual kind, any of those in ``trick_envs/engine/usual.py``.
+The declaration is in the ``__init__.py`` of the game's folder (``trick_envs/games/pepper``), and names the modules
+that define the hooks of ``engine/hooks.py``. Users get a ``Game`` from ``load_game``.
 """
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
-import pkgutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property
-from types import ModuleType
+from functools import cached_property
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from trick_envs.engine import observation
-from trick_envs.engine.cards import WORD, Deck
-from trick_envs.engine.observation import Block
-from trick_envs.engine.table import COMMON_PLACES, Place, record_type
+from trick_envs.engine.cards import Deck
+from trick_envs.engine.kernels.binding import bind_kernels
+from trick_envs.engine.observation import Block, Layout
+from trick_envs.engine.search.worlds import ROWS, WIDTH
+from trick_envs.engine.state import PHASES, Field, Sizes, State, States, fields, record_dtype
 
 MAX_DEALS = 10_000
-MAX_SEED = 2**64 - 1
 
 
-@dataclass(frozen=True)
-class Game:
-    """A game, as its rules file declares it.
+@dataclass(frozen=True, eq=False)
+class GameType:
+    """The declaration of a game. (OpenSpiel uses the same word.)
 
     Attributes:
-        title: the name on the box.
-        players: the numbers of players it is for.
-        default_players: the number if nobody asks for another.
+        name: identifier for ``load_game``: the name of the game's folder.
+        title: the full name, for display.
+        players: the supported numbers of players.
+        default_players: the default number of players.
         deck: the cards for a number of players.
         hand_size: cards dealt to each seat, for a number of players.
         deals: how many deals the original plays or recommends (at most), for a number of players.
-        phases: the phases that occur (observations mark the current one).
-        teams: seats 0 and 2 play against seats 1 and 3.
-        hands_seen: a seat may come to know cards in the hands of others (observations then show which).
-        places: places where cards lie, beside hands, table and piles.
-        match_fields: fields of the record that last for a match, as for ``numpy.dtype``.
-        deal_fields: fields of the record that are zero when a deal begins.
-        derived: the names of those fields that nobody needs to see, as other blocks tell what they hold.
-        options: the keyword arguments of the environment beside the common ones, with their defaults
-            (each one's field of the record comes by itself).
-        demands: for a phase, the rule that a card may break which the seat has, in a sentence.
+        phases: the phases that occur (the observation encodes the current one as one-hot).
+        modules: the modules that define the game's hooks (``engine/hooks.py``); the rules come first.
+        state: the class that declares the fields of a position.
         blocks: the game's own part of the observation, for a number of players; ``features`` writes it.
-        secret_blocks: what ``state()`` shows beside hands and observation; ``secrets`` writes it.
+        secret_blocks: what ``state()`` shows besides all hands and the observation; ``secrets`` writes it.
+        demands: for a phase, the rule that an illegal card in the seat's hand breaks, as the end of a sentence.
+        hand_places: the places from which a seat may play cards; used in messages about illegal cards.
+        teams: whether seats 0 and 2 play against seats 1 and 3.
+        hands_seen: whether a seat may come to know cards in the hands of others (observations then show which).
+        version: version of the environment; records and policies of other versions are rejected.
     """
 
+    name: str
     title: str
     players: Sequence[int]
     default_players: int
@@ -67,209 +56,196 @@ class Game:
     hand_size: Callable[[int], int]
     deals: Callable[[int], int]
     phases: Sequence[int]
-    teams: bool = False
-    hands_seen: bool = False
-    places: Sequence[Place] = ()
-    match_fields: Sequence[tuple[Any, ...]] = ()
-    deal_fields: Sequence[tuple[Any, ...]] = ()
-    derived: Sequence[str] = ()
-    options: Mapping[str, bool] = field(default_factory=dict)
-    demands: Mapping[int, str] = field(default_factory=dict)
+    modules: Sequence[ModuleType]
+    state: type[State] = State
     blocks: Callable[[int], Sequence[Block]] = lambda num_players: ()
     secret_blocks: Callable[[int], Sequence[Block]] = lambda num_players: ()
-
-
-class Rules:
-    """A rules file, loaded: the game, its record type and its compiled kernels.
-
-    Attributes:
-        name: the file's name, such as ``"pepper"``.
-        game: what the file declares.
-        version: of the environment; observations and records of different versions do not mix.
-        places: all places of the record.
-        dtype: the record.
-    """
-
-    def __init__(self, name: str, module: ModuleType) -> None:
-        self.name = name
-        self.module = module
-        self.game: Game = module.GAME
-        self.version = 0
-        self.places = (*COMMON_PLACES, *self.game.places)
-        decks = [self.game.deck(players) for players in self.game.players]
-        self.dtype = record_type(
-            max(self.game.players),
-            max(len(deck.suits) for deck in decks),
-            max(deck.kinds for deck in decks),
-            max(deck.size for deck in decks),
-            self.places,
-            [*((option, np.int8) for option in self.game.options), *self.game.match_fields],
-            self.game.deal_fields,
-        )
+    demands: Mapping[int, str] = field(default_factory=dict)
+    hand_places: Sequence[str] = ("hand",)
+    teams: bool = False
+    hands_seen: bool = False
+    version: int = 0
 
     @cached_property
-    def kernels(self) -> Any:
-        """The compiled kernels of the game (see ``trick_envs/engine/kernels.py``)."""
-        from trick_envs.engine import search  # noqa: F401 - its kernels are bound with the others
-        from trick_envs.engine.kernels import bind_kernels
+    def places(self) -> dict[str, Field]:
+        """The places where cards lie, by the names of their fields."""
+        return {name: each for name, each in fields(self.state).items() if each.cards}
 
-        return bind_kernels(self._modules(), self.name, self.game)
+    @cached_property
+    def options(self) -> dict[str, bool]:
+        """The keyword arguments that change a rule, with their defaults."""
+        declared = fields(self.state).items()
+        return {name: each.default for name, each in declared if each.default is not None}
 
-    def _modules(self) -> list[ModuleType]:
-        """The rules file, and what search must know of the game besides, if there is such a file."""
-        worlds = f"trick_envs.worlds.{self.name}"
-        return [self.module, *([importlib.import_module(worlds)] if importlib.util.find_spec(worlds) else [])]
+    @property
+    def package(self) -> str:
+        """The package that the game is part of: ``trick_envs``, or a plug-in's."""
+        return self.modules[0].__name__.partition(".")[0]
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return load_rules, (self.name,)
+    @property
+    def folder(self) -> Path:
+        """The folder with the game's source files."""
+        file = self.modules[0].__file__
+        assert file is not None
+        return Path(file).parent
+
+    @cached_property
+    def dtype(self) -> np.dtype[Any]:
+        """The structured type of its records, wide enough for every number of players."""
+        decks = [self.deck(num_players) for num_players in self.players]
+        sizes = Sizes(max(self.players), max(len(deck.suits) for deck in decks), max(deck.size for deck in decks))
+        return record_dtype(self.state, sizes)
+
+    @cached_property
+    def kernels(self) -> SimpleNamespace:
+        """Its compiled kernels (``engine/kernels``, ``engine/search``)."""
+        return bind_kernels(self.modules, self.name, self.folder, self.phases, self.hands_seen)
 
     def __repr__(self) -> str:
-        return f"<rules of {self.name}>"
+        return f"<GameType {self.name}>"
 
 
-@cache
-def game_names() -> tuple[str, ...]:
-    """The games of the house: the files in ``trick_envs/games``."""
-    from trick_envs import games
+class Game:
+    """A game with its settings: number of players, length of a match, options. Equal games are the same object.
 
-    return tuple(sorted(module.name for module in pkgutil.iter_modules(games.__path__)))
-
-
-@cache
-def load_rules(name: str) -> Rules:
-    """The rules of a game by name.
-
-    Raises:
-        ValueError: if there is no such game; names those there are.
-    """
-    if name not in game_names():
-        raise ValueError(f"there is no game {name!r}: choose one of {', '.join(game_names())}")
-    return Rules(name, importlib.import_module(f"trick_envs.games.{name}"))
-
-
-class Setup:
-    """A game, set up for a match: players, length, options. Equal setups are the same object.
+    Make one with ``load_game("pepper", num_players=5)``.
 
     Attributes:
-        rules: the game.
+        type: the declaration.
+        name: identifier for ``load_game``.
+        title: the full name, for display.
         num_players: seats at the table.
-        num_deals: exact length of the match, or ``None`` for the original's.
+        num_deals: exact number of deals in a match, or ``None`` for what the original plays or recommends.
         options: the game's options, all of them.
         deck: the cards.
-        template: one record (shape ``(1,)``) from which every match starts.
+        hand_size: cards dealt to each seat.
         num_actions: the number of kinds of cards.
-        layout: the observation, block by block.
-        state_layout: the same for ``state()``.
+        layout: the blocks of the observation.
+        state_layout: the blocks of the vector that ``state()`` returns.
+        dtype: the structured type of a position.
+        template: one record (shape ``(1,)``) from which every match starts.
     """
 
-    def __init__(self, rules: Rules, num_players: int, num_deals: int | None, options: dict[str, Any]) -> None:
-        game = rules.game
-        self.rules, self.num_players, self.num_deals, self.options = rules, num_players, num_deals, options
-        self.deck = game.deck(num_players)
-        self.hand_size = game.hand_size(num_players)
-        self.num_actions = self.deck.kinds
-        self.layout = observation.layout(game, self.deck, num_players)
-        self.state_layout = observation.state_layout(game, self.deck, num_players)
+    def __init__(
+        self, game_type: GameType, num_players: int, num_deals: int | None, options: Mapping[str, bool]
+    ) -> None:
+        self._declare(game_type, num_players, num_deals, options, game_type.deck(num_players))
+        self.hand_size = game_type.hand_size(num_players)
+        self.layout = observation_layout(game_type, num_players)
+        self.state_layout = state_layout(game_type, num_players)
         self.template = self._template()
 
-    def _template(self) -> Any:
-        deck, game = self.deck, self.rules.game
-        template = np.zeros(1, self.rules.dtype)
+    def _declare(
+        self, game_type: GameType, num_players: int, num_deals: int | None, options: Mapping[str, bool], deck: Deck
+    ) -> None:
+        self.type, self.name, self.title = game_type, game_type.name, game_type.title
+        self.num_players, self.num_deals, self.options = num_players, num_deals, dict(options)
+        self.deck, self.num_actions, self.dtype = deck, deck.kinds, game_type.dtype
+
+    def _template(self) -> States:
+        deck, template = self.deck, np.zeros(1, self.dtype)
         start = template[0]
         start.num_players = self.num_players
-        start.num_deals = game.deals(self.num_players) if self.num_deals is None else self.num_deals
+        start.num_deals = self.type.deals(self.num_players) if self.num_deals is None else self.num_deals
         start.original = self.num_deals is None
-        start.teams = game.teams
+        start.teams = self.type.teams
         start.hand_size = self.hand_size
         start.num_suits, start.num_ranks, start.copies = len(deck.suits), len(deck.ranks), deck.copies
         start.inverse = -(-(2**16) // len(deck.ranks))
         start.kinds, start.num_cards = deck.kinds, deck.size
-        for card in deck.cards:
-            start.of_suit[deck.kind(card) // len(deck.ranks), card // WORD] |= 1 << (card % WORD)
         for option, value in self.options.items():
             start[option] = value
         template.flags.writeable = False
         return template
 
     @property
-    def kernels(self) -> Any:
-        """The game's compiled kernels."""
-        return self.rules.kernels
+    def kernels(self) -> SimpleNamespace:
+        """The compiled kernels of the game."""
+        return self.type.kernels
 
-    def resample(self, states: Any, seats: Any, rng: np.random.Generator) -> Any:
-        """Hidden worlds: the games with all that a seat has not seen drawn anew, from what it holds possible.
+    def resample(self, states: States, seats: Any, rng: np.random.Generator) -> States:
+        """Samples hidden worlds: copies of the games in which the cards that a seat has not seen are redealt.
 
-        The draw is uniform over the worlds with the same hand sizes in which the seat would have seen the same, as far
-        as they respect publicly known voids (and what the rules force: ``plausible`` in ``trick_envs/worlds``); it is
-        exact but for positions in which hardly any draw does (``resample`` in ``trick_envs/engine/search.py``). The
-        observation of the seat stays the same to the bit, and the random numbers of later deals are others.
+        Samples are uniform over the worlds with the same hand sizes in which the seat would have seen the same, and
+        which respect publicly known voids and whatever else the rules force (the game's ``is_consistent``). Rejection
+        sampling makes this exact, except in positions where almost all proposals are rejected (``resample`` in
+        ``trick_envs/engine/search/worlds.py``). The seat's observation does not change in any bit; later deals get
+        different random numbers. A sampled world is as good as a dealt game: it can be resampled for any seat, copied,
+        and played to its end.
 
         Args:
             states: ``(B,)`` records, such as ``BatchEnv.states`` or ``env.unwrapped.states`` of an AEC environment.
-                They stay as they are. For many worlds of one game, repeat its record (``np.repeat``).
-            seats: who has seen what it has seen: one seat for all, or ``(B,)``, such as ``BatchEnv.seats``.
-            rng: where the draws come from.
+                They are not modified. For many worlds of one game, repeat its record (``np.repeat``).
+            seats: the observing seat: one for all records, or ``(B,)`` integers, such as ``BatchEnv.seats``.
+            rng: source of random numbers.
 
         Returns:
-            ``(B,)`` fresh records.
+            ``(B,)`` new records.
 
         Raises:
             ValueError: if the records are of another game, or there is no such seat.
         """
-        from trick_envs.engine.search import ROWS, WIDTH
-
-        worlds, observers = np.array(states), np.asarray(seats)
-        if worlds.dtype != self.rules.dtype or worlds.ndim != 1 or (worlds["num_players"] != self.num_players).any():
-            raise ValueError(f"states: expected records of {self!r}, shape (B,), not shape {worlds.shape}")
+        drawn, observers = np.array(states), np.asarray(seats)
+        if drawn.dtype != self.dtype or drawn.ndim != 1 or (drawn["num_players"] != self.num_players).any():
+            raise ValueError(f"states: expected records of {self!r}, shape (B,), not shape {drawn.shape}")
         whole = observers.dtype.kind in "iu" and ((observers >= 0) & (observers < self.num_players)).all()
-        if not whole or observers.shape not in ((), worlds.shape):
+        if not whole or observers.shape not in ((), drawn.shape):
             raise ValueError(
-                f"seats: expected seats of 0 to {self.num_players - 1}, one or {len(worlds)}, not {seats!r}"
+                f"seats: expected seats of 0 to {self.num_players - 1}, one or {len(drawn)}, not {seats!r}"
             )
-        streams = rng.integers(2**64, size=len(worlds), dtype=np.uint64)
-        observers = np.broadcast_to(observers, worlds.shape).astype(np.int64)
-        self.kernels.resample_all(worlds, observers, streams, np.zeros((ROWS, WIDTH), np.int64))
-        return worlds
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _setup, (self.rules.name, self.num_players, self.num_deals, tuple(self.options.items()))
+        streams = rng.integers(2**64, size=len(drawn), dtype=np.uint64)
+        observers = np.broadcast_to(observers, drawn.shape).astype(np.int64)
+        self.kernels.resample_batch(drawn, observers, streams, np.zeros((ROWS, WIDTH), np.int64))
+        return drawn
 
     def __repr__(self) -> str:
-        return f"<{self.rules.name} for {self.num_players}>"
+        return f"<{self.name} for {self.num_players}>"
 
 
-def setup(name: str, num_players: int | None = None, num_deals: int | None = None, **options: Any) -> Setup:
-    """Sets up a game.
+# --- the observation of a game ------------------------------------------------------------------------------------
 
-    Args:
-        name: the game, such as ``"pepper"``.
-        num_players: seats, where the rules allow a choice; the default is the game's own.
-        num_deals: exact number of deals in a match; ``None`` plays what the original plays or recommends.
-        options: the game's own options.
-
-    Raises:
-        ValueError: for an unknown game, a number of players that the game is not for, a bad ``num_deals``.
-        TypeError: for an option that the game does not have.
-    """
-    game = load_rules(name).game
-    players = game.default_players if num_players is None else num_players
-    if players not in game.players or isinstance(players, bool):
-        allowed = " or ".join(map(str, game.players))
-        raise ValueError(f"num_players: {name} is for {allowed} players, not {num_players!r}")
-    if num_deals is not None and (
-        isinstance(num_deals, bool) or not isinstance(num_deals, (int, np.integer)) or not 1 <= num_deals <= MAX_DEALS
-    ):
-        raise ValueError(f"num_deals: expected None or a whole number of 1 to {MAX_DEALS:,}, not {num_deals!r}")
-    for option, value in options.items():
-        if option not in game.options:
-            known = ", ".join(game.options) or "none"
-            raise TypeError(f"{name} has no option {option!r} (its options: {known})")
-        if not isinstance(value, (bool, np.bool_)):
-            raise ValueError(f"{option}: expected True or False, not {value!r}")
-    chosen = {option: bool(options.get(option, default)) for option, default in game.options.items()}
-    return _setup(name, int(players), None if num_deals is None else int(num_deals), tuple(chosen.items()))
+KNOWN = "how many the observer knows to be in that hand"
+NUMBER = "as hundreds and the rest, both with the sign of the number (-137 is -1, -37)"
 
 
-@cache
-def _setup(name: str, num_players: int, num_deals: int | None, options: tuple[tuple[str, bool], ...]) -> Setup:
-    return Setup(load_rules(name), num_players, num_deals, dict(options))
+def observation_layout(game: GameType, num_players: int) -> Layout:
+    """The observation of a game at a number of players."""
+    n, deck = num_players, game.deck(num_players)
+    kinds, suits, ranks = deck.kinds, len(deck.suits), len(deck.ranks)
+    phases = ", ".join(PHASES[phase] for phase in game.phases)
+    return Layout(
+        (
+            Block("hand", kinds, "own hand: how many of each card", deck.copies),
+            *(
+                [Block("known", (n - 1) * kinds, f"by other seat and card: {KNOWN}", deck.copies)]
+                if game.hands_seen
+                else []
+            ),
+            Block("gone", n * kinds, "by seat and card: cards of finished tricks that the seat played", deck.copies),
+            Block(
+                "table",
+                n * (suits + ranks),
+                f"by seat: the card it has in the trick, as one of {suits} suits and one of {ranks} ranks",
+            ),
+            Block("void", n * suits, "by seat and suit: 1 if play has shown that it holds none"),
+            Block("hand_size", n, "by seat: cards in hand", game.hand_size(n)),
+            Block("phase", len(game.phases), f"the phase, one of {phases}"),
+            Block("acts", n, "by seat: 1 if it acts (none when the match is over)"),
+            Block("dealer", n, "by seat: 1 if it deals"),
+            Block("deals_played", 2, f"finished deals of the match, {NUMBER}", 127),
+            Block("deals_left", 2, f"deals to be played after this one (at most), {NUMBER}", 127),
+            Block("score", 2 * n, f"by seat: match score before this deal, {NUMBER}", 127, -128),
+            *game.blocks(n),
+        )
+    )
+
+
+def state_layout(game: GameType, num_players: int) -> Layout:
+    """The vector of ``state()``: all hands, whatever else is hidden, then the observation of seat 0."""
+    n, deck = num_players, game.deck(num_players)
+    kinds = deck.kinds
+    hands = [Block("hands", n * kinds, "by seat and card: all hands", deck.copies)]
+    if game.hands_seen:
+        meaning = f"by observer, other seat and card: {KNOWN}"
+        hands.append(Block("knowledge", n * (n - 1) * kinds, meaning, deck.copies))
+    return Layout((*hands, *game.secret_blocks(num_players), *observation_layout(game, num_players)))

@@ -1,6 +1,6 @@
 """The tricks of the compiler, under names that say what they do.
 
-Each function here is plain Python (used as it stands with ``NUMBA_DISABLE_JIT=1``) with a compiled twin that
+Each function here is plain Python (which runs with ``NUMBA_DISABLE_JIT=1``) with a compiled twin that
 Numba calls instead. Nothing else in the package touches bits, pointers or unsigned arithmetic.
 """
 
@@ -14,7 +14,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, overload
 
-DEAL_STARTS_AT = "tricks"  # the first field of a record that belongs to the running deal alone
+DEAL_STARTS_AT = "hand"  # the first field of a record that belongs to the running deal alone
 
 _WORD = (1 << 64) - 1
 _GOLDEN, _MIX_1, _MIX_2 = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
@@ -63,6 +63,32 @@ def write_bit_sums(one: int, other: int, out: Any, at: int, length: int) -> None
     """Writes ``length`` bytes to ``out[at:]``: how many of the two words have the bit set (0, 1 or 2)."""
     for k in range(length):
         out[at + k] = ((int(one) >> k) & 1) + ((int(other) >> k) & 1)
+
+
+# What is written block by block, in ascending order, need not stop exactly where a block ends: with room behind it,
+# whole vectors are stored, and the next block overwrites the excess. Records have ``SLACK`` bytes at their end, so that
+# whole vectors can be read from their arrays, too.
+SLACK = 64
+
+
+def spill_bits(low: int, high: int, split: int, out: Any, at: int, length: int) -> None:
+    """``write_bits``; up to ``2 * SLACK`` bytes behind may be overwritten."""
+    write_bits(low, high, split, out, at, length)
+
+
+def spill_bit_sums(one: int, other: int, out: Any, at: int, length: int) -> None:
+    """``write_bit_sums``; up to ``SLACK`` bytes behind may be overwritten."""
+    write_bit_sums(one, other, out, at, length)
+
+
+def spill_copy(source: Any, start: int, out: Any, at: int, length: int) -> None:
+    """``copy_bytes`` from an array of a record; up to ``SLACK`` bytes behind may be overwritten."""
+    copy_bytes(source, start, out, at, length)
+
+
+def spill_zeros(out: Any, at: int, length: int) -> None:
+    """``clear_bytes``; up to ``SLACK`` bytes behind may be overwritten."""
+    clear_bytes(out, at, length)
 
 
 def copy_bytes(source: Any, start: int, out: Any, at: int, length: int) -> None:
@@ -220,6 +246,94 @@ def _compiled_copy_bytes(source: Any, start: Any, out: Any, at: Any, length: Any
 @overload(clear_bytes, strict=False)
 def _compiled_clear_bytes(out: Any, at: Any, length: Any) -> Any:
     return lambda out, at, length: _clear_bytes(out, at, length)
+
+
+@intrinsic
+def _store_bits(typing: Any, word: Any, out: Any, at: Any) -> Any:
+    """64 bytes, one per bit of a word."""
+
+    def build(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        byte, flags = ir.VectorType(ir.IntType(8), 64), ir.VectorType(ir.IntType(1), 64)
+        target = builder.bitcast(_pointer(context, builder, signature.args[1], args[1], args[2]), byte.as_pointer())
+        builder.store(builder.zext(builder.bitcast(args[0], flags), byte), target, align=1)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, out, types.int64), build
+
+
+@intrinsic
+def _store_bit_sums(typing: Any, one: Any, other: Any, out: Any, at: Any) -> Any:
+    """64 bytes, how many of the two words have the bit set."""
+
+    def build(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        byte, flags = ir.VectorType(ir.IntType(8), 64), ir.VectorType(ir.IntType(1), 64)
+        target = builder.bitcast(_pointer(context, builder, signature.args[2], args[2], args[3]), byte.as_pointer())
+        sums = builder.add(*(builder.zext(builder.bitcast(word, flags), byte) for word in args[:2]))
+        builder.store(sums, target, align=1)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64, out, types.int64), build
+
+
+@intrinsic
+def _copy_vector(typing: Any, source: Any, start: Any, out: Any, at: Any) -> Any:
+    """64 bytes."""
+
+    def build(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        vector = ir.VectorType(ir.IntType(8), 64).as_pointer()
+        origin = builder.bitcast(_pointer(context, builder, signature.args[0], args[0], args[1]), vector)
+        target = builder.bitcast(_pointer(context, builder, signature.args[2], args[2], args[3]), vector)
+        builder.store(builder.load(origin, align=1), target, align=1)
+        return context.get_dummy_value()
+
+    return types.void(source, types.int64, out, types.int64), build
+
+
+@overload(spill_bits, strict=False)
+def _compiled_spill_bits(low: Any, high: Any, split: Any, out: Any, at: Any, length: Any) -> Any:
+    def compiled(low: Any, high: Any, split: Any, out: Any, at: Any, length: Any) -> None:
+        if at + length + 128 <= out.shape[0]:
+            _store_bits(low, out, at)
+            _store_bits(high, out, at + split)
+        else:
+            _write_bits(low, high, split, out, at, length)
+
+    return compiled
+
+
+@overload(spill_bit_sums, strict=False)
+def _compiled_spill_bit_sums(one: Any, other: Any, out: Any, at: Any, length: Any) -> Any:
+    def compiled(one: Any, other: Any, out: Any, at: Any, length: Any) -> None:
+        if at + length + 64 <= out.shape[0]:
+            _store_bit_sums(one, other, out, at)
+        else:
+            _write_bit_sums(one, other, out, at, length)
+
+    return compiled
+
+
+@overload(spill_copy, strict=False)
+def _compiled_spill_copy(source: Any, start: Any, out: Any, at: Any, length: Any) -> Any:
+    def compiled(source: Any, start: Any, out: Any, at: Any, length: Any) -> None:
+        if at + length + 64 <= out.shape[0]:
+            for k in range(0, length, 64):
+                _copy_vector(source, start + k, out, at + k)
+        else:
+            _copy_bytes(source, start, out, at, length)
+
+    return compiled
+
+
+@overload(spill_zeros, strict=False)
+def _compiled_spill_zeros(out: Any, at: Any, length: Any) -> Any:
+    def compiled(out: Any, at: Any, length: Any) -> None:
+        if at + length + 64 <= out.shape[0]:
+            for k in range(0, length, 64):
+                _store_bits(0, out, at + k)
+        else:
+            _clear_bytes(out, at, length)
+
+    return compiled
 
 
 @intrinsic

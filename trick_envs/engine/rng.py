@@ -1,4 +1,7 @@
-"""The random numbers of a game, drawn from the record itself, so that a seed gives the same deals everywhere."""
+"""Random numbers: a game's come from its record, a player's from its seed and the position.
+
+They depend on nothing else, so that a seed gives the same deals and the same choices on every interface.
+"""
 
 from __future__ import annotations
 
@@ -8,33 +11,79 @@ import numpy as np
 
 from trick_envs.engine.compile import rule
 from trick_envs.engine.lowlevel import scale_bits, splitmix
+from trick_envs.engine.state import State, States, Streams
 
+MAX_SEED = 2**64 - 1
 SEED_BITS = 53  # seeds drawn from the stream are exact in JSON
 
 
 @rule
-def seed_rng(state: Any, seed: Any) -> None:
-    """Starts the stream of the record at a ``uint64`` seed; neighbouring seeds give unrelated streams."""
+def seed_rng(state: State, seed: Any) -> None:
+    """Seeds the stream of the record with a ``uint64``; neighbouring seeds give unrelated streams."""
     state.seed = seed
     _, state.rng = splitmix(seed)
 
 
 @rule
-def draw(state: Any, count: int) -> int:
+def draw(state: State, count: int) -> int:
     """A random integer of ``0 … count - 1`` from the stream of the record."""
     state.rng, bits = splitmix(state.rng)
     return scale_bits(bits, count)
 
 
 @rule
-def draw_seed(state: Any) -> Any:
+def draw_seed(state: State) -> Any:
     """The seed of the next match, from the stream of this one."""
     state.rng, bits = splitmix(state.rng)
     return bits >> np.uint64(64 - SEED_BITS)
 
 
 @rule
-def draw_from(streams: Any, i: int, count: int) -> int:
-    """A random integer of ``0 … count - 1`` from ``streams[i]`` (an array of ``uint64``), apart from any game's own."""
+def draw_from(streams: Streams, i: int, count: int) -> int:
+    """A random integer of ``0 … count - 1`` from ``streams[i]`` (an array of ``uint64``), not the record's."""
     streams[i], bits = splitmix(streams[i])
     return scale_bits(bits, count)
+
+
+@rule
+def decision_bits(state: State, seed: Any) -> Any:
+    """64 random bits (``uint64``) for the decision of the seat to act, made by a player with this seed (``uint64``).
+
+    They depend on the player's seed, the seed of the match, and the position as the seat knows it, and on nothing else:
+    a match is the same however games are batched, and in worlds that look alike to the seat.
+    """
+    _, bits = splitmix(seed ^ np.uint64(state.seed))
+    _, bits = splitmix(bits ^ np.uint64(state.deal_number))
+    _, bits = splitmix(bits ^ np.uint64(state.tricks))
+    _, bits = splitmix(bits ^ np.uint64(state.trick_size))
+    _, bits = splitmix(bits ^ np.uint64(state.phase))
+    _, bits = splitmix(bits ^ np.uint64(state.seat))
+    _, bits = splitmix(bits ^ np.uint64(state.hand[state.seat, 0]))
+    _, bits = splitmix(bits ^ np.uint64(state.hand[state.seat, 1]))
+    return bits
+
+
+@rule
+def decision_bits_batch(states: States, seed: Any, bits: Streams) -> None:
+    """``decision_bits`` of every record."""
+    for i in range(states.shape[0]):
+        bits[i] = decision_bits(states[i], seed)
+
+
+# --- seeds from outside -------------------------------------------------------------------------------------------
+
+
+def checked_seed(seed: Any) -> int:
+    """A seed as an integer.
+
+    Raises:
+        ValueError: if it is not an integer of 0 to 2**64 - 1.
+    """
+    if isinstance(seed, (bool, np.bool_)) or not isinstance(seed, (int, np.integer)) or not 0 <= int(seed) <= MAX_SEED:
+        raise ValueError(f"seed: expected a whole number of 0 to 2**64 - 1, not {seed!r}")
+    return int(seed)
+
+
+def fresh_seed() -> int:
+    """A seed from the system's entropy."""
+    return int(np.random.SeedSequence().generate_state(1, np.uint64)[0] >> np.uint64(64 - SEED_BITS))

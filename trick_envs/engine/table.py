@@ -1,198 +1,141 @@
-"""The table: the record that is a game, and how cards move on it.
+"""The table: what rules do with cards, seats and tricks.
 
-A game is one record of a NumPy structured type. Its **places** (``hand[seat]``, ``table``, ``pile[seat]``, and the
-game's own, such as Pepper's ``front[seat]``) are sets of cards; each card lies in exactly one place, and only
-``move`` changes that. Who knows where a card is follows from the place: cards in open places are seen by everybody,
-cards in a hand by the seats in whose ``seen`` set they are.
+The **places** of a record (``hand[seat]``, ``table``, ``pile[seat]``, and the game's own, such as Pepper's
+``front[seat]``) are sets of cards; each card lies in exactly one place, and only ``move`` changes that. Who knows where
+a card is follows from the place: everybody sees the cards in open places; a card in a hidden place is known to the
+seats that have it in their ``seen`` set.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
-from numba import config
-
-from trick_envs.engine.cards import WORD, CardSet, cards, common, is_empty, put, put_all, size, take, take_all
+from trick_envs.engine.cards import (
+    FULL_WORD,
+    WORD,
+    CardSet,
+    cards,
+    intersection,
+    is_empty,
+    put,
+    put_all,
+    size,
+    take,
+    take_all,
+)
 from trick_envs.engine.compile import rule
+from trick_envs.engine.lowlevel import highest_bit, lowest_bit
 from trick_envs.engine.rng import draw
-
-# The phases: what naming a card means now. ``OVER`` says that the deal, or the match, has ended.
-PHASES = ("lead", "follow", "pass", "keep", "pick", "over")
-LEAD, FOLLOW, PASS, KEEP, PICK, OVER = range(len(PHASES))
-
-
-@dataclass(frozen=True)
-class Place:
-    """A place where cards lie.
-
-    Attributes:
-        name: the field of the record.
-        per_seat: one such place in front of every seat, or one in all.
-        open: everybody sees the cards that lie there, or saw them go there.
-    """
-
-    name: str
-    per_seat: bool = True
-    open: bool = True
-
-
-COMMON_PLACES = (Place("hand", open=False), Place("table", per_seat=False), Place("pile"))
-
-
-def record_type(
-    players: int,
-    suits: int,
-    kinds: int,
-    size: int,
-    places: Sequence[Place],
-    match_fields: Sequence[tuple[Any, ...]],
-    deal_fields: Sequence[tuple[Any, ...]],
-) -> np.dtype[Any]:
-    """The structured type of a game's records, wide enough for ``players`` seats and ``size`` cards."""
-    cards_at = [(place.name, np.int64, (players, 2) if place.per_seat else (2,)) for place in places]
-    fields = [
-        # the match, as it was set up
-        ("num_players", np.int8),
-        ("num_deals", np.int32),  # in the match (at most, if the original's match ends otherwise)
-        ("original", np.int8),  # 1: the match ends as the original says; 0: after exactly num_deals
-        ("teams", np.int8),  # 1: seats 0 and 2 play against seats 1 and 3
-        ("hand_size", np.int16),
-        ("num_suits", np.int8),
-        ("num_ranks", np.int8),
-        ("inverse", np.int32),  # of num_ranks, as a fraction of 2**16 rounded up: division is slow
-        ("copies", np.int8),
-        ("kinds", np.int16),
-        ("num_cards", np.int16),
-        ("of_suit", np.int64, (suits, 2)),  # the cards of each suit
-        # the match, as it stands
-        ("seed", np.uint64),
-        ("rng", np.uint64),
-        ("deal_number", np.int32),  # deals finished so far
-        ("score", np.int32, (players,)),  # of the match, by seat
-        ("deal_score", np.int32, (players,)),  # of the last finished deal, by seat
-        *match_fields,
-        # the deal
-        ("dealer", np.int8),
-        ("phase", np.int8),
-        ("seat", np.int8),  # who acts
-        ("order", np.int8, (size,)),  # the cards as dealt: hand after hand, then the stock
-        # all that is zero when a deal begins
-        ("tricks", np.int16),  # finished ones
-        *cards_at,
-        ("seen", np.int64, (players, 2)),  # by seat: the cards in hidden places that it knows there
-        ("gone", np.int8, (players * kinds,)),  # by seat and kind: cards played in finished tricks
-        ("void", np.int8, (players * suits,)),  # by seat and suit: 1 if it publicly has none
-        # the trick
-        ("trick_size", np.int8),  # cards in it
-        ("trick", np.int8, (players + 1,)),  # its cards, in the order in which they were played
-        ("trick_seat", np.int8, (players + 1,)),  # who played each
-        ("taking", np.int8),  # the seat that takes it as it stands
-        ("strength", np.int16),  # of that seat's card
-        *deal_fields,
-    ]
-    if config.DISABLE_JIT:  # NumPy's small integers overflow where compiled code computes in 64 bits
-        fields = [(name, np.uint64 if kind is np.uint64 else np.int64, *shape) for name, kind, *shape in fields]
-    return np.dtype((np.record, np.dtype(fields, align=True)))
-
+from trick_envs.engine.state import FOLLOW, LEAD, Place, State
 
 # --- cards --------------------------------------------------------------------------------------------------------
 
 
 @rule
-def kind(state: Any, card: int) -> int:
+def kind(state: State, card: int) -> int:
     """What a player names to play the card."""
     return card - WORD if state.copies == 2 and card >= WORD else card
 
 
 @rule
-def suit(state: Any, card: int) -> int:
+def suit(state: State, card: int) -> int:
+    """0 for the first suit of the deck."""
     return (kind(state, card) * state.inverse) >> 16  # kind // num_ranks
 
 
 @rule
-def rank(state: Any, card: int) -> int:
+def rank(state: State, card: int) -> int:
     """0 for the weakest."""
     named = kind(state, card)
     return named - ((named * state.inverse) >> 16) * state.num_ranks
+
+
+@rule
+def card_flags(state: State, card: int) -> int:
+    """A card as bits, one of the suits and one of the ranks: what observations show of it."""
+    return (1 << suit(state, card)) | (1 << (state.num_suits + rank(state, card)))
+
+
+@rule
+def card_of_flags(state: State, flags: int) -> int:
+    """The card with these bits (in a game of one pack up to 54 cards)."""
+    return lowest_bit(flags) * state.num_ranks + highest_bit(flags) - state.num_suits
 
 
 # --- seats --------------------------------------------------------------------------------------------------------
 
 
 @rule
-def left(state: Any, seat: int) -> int:
+def left(state: State, seat: int) -> int:
     """The left neighbour of a seat: the next one clockwise."""
     return seat + 1 if seat + 1 < state.num_players else 0
 
 
 @rule
-def right(state: Any, seat: int) -> int:
+def right(state: State, seat: int) -> int:
+    """The right neighbour of a seat: the one before it, clockwise."""
     return seat - 1 if seat > 0 else state.num_players - 1
 
 
 @rule
-def relative(state: Any, seat: int, observer: int) -> int:
+def relative(state: State, seat: int, observer: int) -> int:
     """How many seats ``seat`` sits to the left of ``observer``."""
-    apart = seat - observer
-    return apart + state.num_players * (apart < 0)
+    distance = seat - observer
+    return distance + state.num_players * (distance < 0)
 
 
 # --- moving cards -------------------------------------------------------------------------------------------------
 
 
 @rule
-def move(card: int, source: Any, target: Any) -> None:
+def move(card: int, source: Place, target: Place) -> None:
     """Moves a card to another place. Where the target is hidden, say who sees it with ``show``."""
     take(source, card)
     put(target, card)
 
 
 @rule
-def show(state: Any, card: int, seat: int) -> None:
+def show(state: State, card: int, seat: int) -> None:
     """From now on the seat knows that the card lies where it lies."""
     put(state.seen[seat], card)
 
 
 @rule
-def show_hand(state: Any, seat: int, observer: int) -> None:
+def show_hand(state: State, seat: int, observer: int) -> None:
     """From now on the observer knows that the cards that the seat holds now are in that hand."""
     put_all(state.seen[observer], cards(state.hand[seat]))
 
 
 @rule
-def show_all(state: Any, card: int) -> None:
+def show_all(state: State, card: int) -> None:
     """From now on everybody knows that the card lies where it lies."""
     for seat in range(state.num_players):
         put(state.seen[seat], card)
 
 
 @rule
-def forget_hand(state: Any, seat: int) -> None:
-    """Before a card leaves the hand hidden: nobody else knows any more of a card that it is still there."""
+def forget_hand(state: State, seat: int) -> None:
+    """Before a card leaves a hand unseen: the other seats no longer know of any card that it is still there."""
     for other in range(state.num_players):
         if other != seat:
             take_all(state.seen[other], cards(state.hand[seat]))
 
 
 @rule
-def shuffle(state: Any) -> None:
-    """Fisher and Yates, from the stream of the record."""
+def shuffle(state: State) -> None:
+    """Fisher-Yates shuffle of ``order``, with the random stream of the record."""
     for i in range(state.num_cards - 1, 0, -1):
         j = draw(state, i + 1)
         state.order[i], state.order[j] = state.order[j], state.order[i]
 
 
 @rule
-def sort_deck(state: Any) -> None:
+def sort_deck(state: State) -> None:
+    """Puts the whole deck into ``order``, by number."""
     for i in range(state.num_cards):
         state.order[i] = i if i < state.kinds else WORD + i - state.kinds
 
 
 @rule
-def deal_hands(state: Any) -> None:
+def deal_hands(state: State) -> None:
     """Deals ``order``: every seat sees its own hand; what is left over stays in ``order`` as the stock."""
     dealt = 0
     for seat in range(state.num_players):
@@ -206,20 +149,31 @@ def deal_hands(state: Any) -> None:
 
 
 @rule
-def led_suit(state: Any) -> int:
+def led_suit(state: State) -> int:
     """The suit of the first card of the trick."""
     return suit(state, state.trick[0])
 
 
 @rule
-def of_suit(state: Any, held: CardSet, wanted: int) -> CardSet:
-    """Those of the cards that are of one suit."""
-    return common(held, cards(state.of_suit[wanted]))
+def suit_cards(state: State, wanted: int) -> CardSet:
+    """All cards of a suit."""
+    ones, lowest = (1 << state.num_ranks) - 1, wanted * state.num_ranks
+    if state.copies == 2:
+        return ones << lowest, ones << lowest
+    if lowest >= WORD:
+        return 0, ones << (lowest - WORD)
+    return (ones << lowest) & FULL_WORD, ones >> (WORD - lowest)
 
 
 @rule
-def higher(state: Any, held: CardSet, card: int) -> CardSet:
-    """Those of the cards that are of the same suit as one card and of higher rank."""
+def of_suit(state: State, held: CardSet, wanted: int) -> CardSet:
+    """The cards among ``held`` that are of one suit."""
+    return intersection(held, suit_cards(state, wanted))
+
+
+@rule
+def higher(state: State, held: CardSet, card: int) -> CardSet:
+    """The cards among ``held`` that have the same suit as a card and a higher rank."""
     same = of_suit(state, held, suit(state, card))
     if state.copies == 2:
         lower = (2 << kind(state, card)) - 1
@@ -230,15 +184,15 @@ def higher(state: Any, held: CardSet, card: int) -> CardSet:
 
 
 @rule
-def follow_suit(state: Any, held: CardSet) -> CardSet:
-    """Those of the cards that are of the led suit; all of them, if none is."""
+def follow_suit(state: State, held: CardSet) -> CardSet:
+    """The cards among ``held`` that are of the led suit; all of ``held``, if there are none."""
     following = of_suit(state, held, led_suit(state))
     return held if is_empty(following) else following
 
 
 @rule
-def lay(state: Any, card: int, source: Any) -> None:
-    """The seat to act lays a card from ``source`` on the table; whoever cannot follow is known to be void."""
+def lay(state: State, card: int, source: Place) -> None:
+    """The seat to act lays a card from ``source`` on the table; if it does not follow suit, it is known to be void."""
     seat = state.seat
     if state.trick_size > 0:
         led = led_suit(state)
@@ -251,41 +205,41 @@ def lay(state: Any, card: int, source: Any) -> None:
 
 
 @rule
-def trick_complete(state: Any) -> bool:
+def trick_complete(state: State) -> bool:
     """Everybody has played to the trick."""
     return state.trick_size == state.num_players
 
 
 @rule
-def contest(state: Any, strength: int) -> None:
+def contest(state: State, strength: int) -> None:
     """The card just laid takes the trick if it is stronger than all before; of equal cards the first one does."""
     if state.trick_size == 1 or strength > state.strength:
         state.taking, state.strength = state.seat, strength
 
 
 @rule
-def rank_if_led(state: Any, card: int) -> int:
+def rank_if_led(state: State, card: int) -> int:
     """The strength of a card where the highest card of the led suit takes the trick."""
     return rank(state, card) if suit(state, card) == led_suit(state) else -1
 
 
 @rule
-def put_away(state: Any, i: int, target: Any) -> None:
+def put_away(state: State, i: int, target: Place) -> None:
     """Moves the ``i``-th card of the trick off the table for good; all remember who played it."""
     card = state.trick[i]
     move(card, state.table, target)
-    state.gone[state.trick_seat[i] * state.kinds + kind(state, card)] += 1
+    put(state.gone[state.trick_seat[i]], card)
 
 
 @rule
-def next_to_play(state: Any) -> None:
-    """The left neighbour follows."""
+def next_to_play(state: State) -> None:
+    """The left neighbour is the next to follow."""
     state.seat = left(state, state.seat)
     state.phase = FOLLOW
 
 
 @rule
-def lead_trick(state: Any, seat: int) -> None:
+def lead_trick(state: State, seat: int) -> None:
     """A new trick begins with a lead of this seat."""
     state.trick_size = 0
     state.seat = seat
@@ -293,12 +247,12 @@ def lead_trick(state: Any, seat: int) -> None:
 
 
 @rule
-def hand_size(state: Any, seat: int) -> int:
+def hand_size(state: State, seat: int) -> int:
     """How many cards the seat holds now."""
     return size(cards(state.hand[seat]))
 
 
 @rule
-def suit_size(state: Any, held: CardSet, wanted: int) -> int:
-    """How many of the cards are of one suit."""
+def suit_size(state: State, held: CardSet, wanted: int) -> int:
+    """How many of the cards in ``held`` are of one suit."""
     return size(of_suit(state, held, wanted))

@@ -1,1 +1,1 @@
-"""The rules, one file a game. ``trick_envs/engine/game.py`` says what such a file holds."""
+"""The built-in games, one folder each: ``pepper/__init__.py`` declares Pepper, ``pepper/rules.py`` has the rules."""

@@ -1,16 +1,8 @@
-"""The games as PettingZoo AEC environments.
-
-``raw_env`` is the bare environment. ``env`` behaves as it would under PettingZoo's three standard wrappers
-(TerminateIllegal, AssertOutOfBounds, OrderEnforcing), with their checks built in: the wrappers themselves would take
-most of the time of a step.
-"""
+"""The games as PettingZoo AEC environments: the bare one, ``raw_env``. ``env`` is in ``checked.py``."""
 
 from __future__ import annotations
 
-import hashlib
-import inspect
-import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import gymnasium
@@ -18,16 +10,18 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 from pettingzoo import AECEnv
-from pettingzoo.utils.env import AECIterable, AECIterator
 from pettingzoo.utils.env_logger import EnvLogger
 
-from trick_envs.engine.game import Setup, load_rules, setup
-from trick_envs.engine.kernels import DEAL_ENDED, ILLEGAL, MATCH_ENDED
-from trick_envs.interfaces.batch import checked_seed, fresh_seed, reward_mode
-from trick_envs.interfaces.reading import dealt, phase_name, why_illegal
-from trick_envs.interfaces.text import describe
+from trick_envs.engine.game import Game
+from trick_envs.engine.kernels.observing import ROOM_BEHIND
+from trick_envs.engine.kernels.playing import ILLEGAL
+from trick_envs.engine.rng import checked_seed, fresh_seed
+from trick_envs.engine.state import States
+from trick_envs.matches.given import GivenDeal, read_dealer, read_deals
+from trick_envs.matches.match import SEAT_BITS, Match, reward_mode
+from trick_envs.matches.reading import phase_name, why_illegal
+from trick_envs.matches.text import describe
 
-_SEAT_BITS = DEAL_ENDED - 1
 _ONLY_AFTER_RESET = frozenset(
     {
         "rewards",
@@ -48,22 +42,22 @@ class RawEnv(AECEnv[str, Any, Any]):
 
     Observation: ``{"observation": (D,) float32, "action_mask": (A,) int8}``, relative to the seat; ``layout`` says
     what is where. The mask is all zeros for a seat that does not act and for a finished game.
-    Action: ``Discrete(A)``, the kind of card to name (``setup.deck.names``).
+    Action: ``Discrete(A)``, the kind of card to name (``game.deck.names``).
     Reward: paid when a deal ends; see ``reward``.
     End: all seats terminate on the same step, when the match is over.
-    State: ``state()``, everything, nothing hidden.
+    State: ``state()``, ``(S,) float32``, the position with all hidden information.
 
     Args:
-        game: the game as it is set up.
+        game: the game.
         reward: ``"score"`` (the rules' points), ``"zero_sum"`` (own minus the mean of all; in team games own team
             minus the other) or ``"win"`` (at the end of the match the winners share +1, the others -1; 0 if all win).
         render_mode: ``None``, ``"ansi"`` (``render()`` returns text) or ``"human"`` (every step prints it).
     """
 
-    def __init__(self, game: Setup, reward: str = "score", render_mode: str | None = None) -> None:
+    def __init__(self, game: Game, reward: str = "score", render_mode: str | None = None) -> None:
         super().__init__()
-        self.setup, self.reward, self.render_mode = game, reward, render_mode
-        name = f"{game.rules.name}_v{game.rules.version}"
+        self.game, self.reward, self.render_mode = game, reward, render_mode
+        name = f"{game.name}_v{game.type.version}"
         modes = ["ansi", "human"]
         self.metadata: dict[str, Any] = {
             "name": name,
@@ -88,17 +82,17 @@ class RawEnv(AECEnv[str, Any, Any]):
         }
         self.action_spaces = {agent: spaces.Discrete(game.num_actions) for agent in self.possible_agents}
         self.state_space = spaces.Box(*game.state_layout.bounds(), dtype=np.float32)
-        self._states = np.zeros(1, game.rules.dtype)
-        self._started = False  # some match has been started, so that there is a stream to go on
+        reward_mode(reward)
         self._bind()
 
+    _match: Match | None = None
+    _illegal = False  # the match was ended by an illegal action
+    _ends_by_illegal = False  # whether it can be
+
     def _bind(self) -> None:
-        self._mode = reward_mode(self.reward)
-        self._kernels = self.setup.kernels
-        self._play, self._look = self._kernels.step_one, self._kernels.look
-        self._pay = np.zeros(self.num_players, np.float64)
-        self._view = np.zeros(self.setup.layout.size, np.int8)
-        self._mask = np.zeros(self.setup.num_actions, np.int8)
+        self._observe = self.game.kernels.observe_float
+        self._size, self._num_actions = self.game.layout.size, self.game.num_actions
+        self._scratch = np.empty(self._size + ROOM_BEHIND, np.int8)
 
     # --- PettingZoo ---------------------------------------------------------------------------------------------
 
@@ -114,27 +108,27 @@ class RawEnv(AECEnv[str, Any, Any]):
         """Starts a match.
 
         Args:
-            seed: fixes every deal of the match, and the first dealer. ``None`` goes on in the stream of the matches
-                before, or starts anywhere.
+            seed: fixes every deal of the match, and the first dealer. ``None`` continues the random stream of the
+                previous match; without one, the seed is random.
             options: ``dealer``, the seat that deals first; ``deals``, a list of deals as in ``record()`` (``hands``,
-                ``stock`` where there is one, and perhaps ``dealer``) to be played instead of random ones. If there
-                are fewer than the match needs, the rest are random. A record's own ``deals`` can be given back whole.
+                ``stock`` if the game has one, and optionally ``dealer``) to be played instead of random ones. If there
+                are fewer than the match needs, the rest are random. The ``deals`` of a record can be passed unchanged.
 
         Raises:
-            ValueError: for a bad seed, a bad dealer, or a deal that is not one; says which card is wrong.
+            ValueError: for an invalid seed, dealer or deal; names the wrong card.
         """
         given = self._read_options(options or {})
         if seed is not None:
             seed = checked_seed(seed)
-        elif self._started:
-            seed = int(self._kernels.next_seed(self._states))
+        elif self._match is not None:
+            seed = self._match.next_seed()
         else:
             seed = fresh_seed()
-        self._kernels.start_match(self._states, 0, self.setup.template, np.uint64(seed))
-        self._started = True
-        self._given = given
-        self._deals: list[dict[str, Any]] = []
-        self._actions: list[tuple[int, int]] = []
+        self._begin(Match(self.game, seed, given, self.reward))
+
+    def _begin(self, match: Match) -> None:
+        """Starts with a match that has just been dealt."""
+        self._match, self._states, self._play = match, match.states, match.play
         self.agents = self.possible_agents[:]
         self.rewards = dict.fromkeys(self.agents, 0.0)
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
@@ -142,8 +136,7 @@ class RawEnv(AECEnv[str, Any, Any]):
         self.truncations = dict.fromkeys(self.agents, False)
         self.infos: dict[str, dict[str, Any]] = {agent: {} for agent in self.agents}
         self._skip_agent_selection = None
-        self._paid = self._finished = False
-        self._open_deal()
+        self._paid = self._finished = self._illegal = False
         self.agent_selection = self.possible_agents[int(self._states["seat"][0])]
 
     def step(self, action: Any) -> None:
@@ -160,33 +153,42 @@ class RawEnv(AECEnv[str, Any, Any]):
         if self._finished:
             self._was_dead_step(action)
             return
-        played = int(action) if action is not None else ILLEGAL
-        result = self._play(self._states, played, self._mode, self._pay)
+        played = action if type(action) is int else ILLEGAL if action is None else int(action)
+        result = self._play(played)
         if result == ILLEGAL:
             if action is None:
                 raise ValueError(f"{agent} has to name a card, not None: it is not done yet")
-            raise ValueError(why_illegal(self.setup, self._states, played))
-        self._actions.append((self._seats[agent], played))
+            raise ValueError(why_illegal(self.game, self._states, played))
         if self._paid:
             self.rewards = dict.fromkeys(agents, 0.0)
             self._paid = False
         self._cumulative_rewards[agent] = 0.0
-        if result > _SEAT_BITS:
-            result = self._end_deal(result)
+        if result > SEAT_BITS:
+            match = self._match
+            assert match is not None
+            paid = match.deals[-1 if match.over else -2].rewards
+            for each, reward in zip(agents, paid, strict=True):
+                self.rewards[each] = reward
+                self._cumulative_rewards[each] += reward
+            self._paid = True
+            if match.over:
+                self._finished = True
+                self.terminations = dict.fromkeys(agents, True)
+            result &= SEAT_BITS
         self.agent_selection = self.possible_agents[result]
         if self.render_mode == "human":
             self.render()
 
     def observe(self, agent: str) -> dict[str, npt.NDArray[Any]]:
-        """What a seat sees now: fresh arrays, for any seat, at any moment, also after the end."""
-        view, mask = self._view, self._mask
-        self._look(self._states, 0, self._seats[agent], view, mask)
-        return {"observation": view.astype(np.float32), "action_mask": mask.copy()}
+        """What a seat sees now, for any seat and at any time, also after the end; returns new arrays."""
+        observation, mask = np.empty(self._size, np.float32), np.empty(self._num_actions, np.int8)
+        self._observe(self._states, self._seats[agent], self._scratch, observation, mask)
+        return {"observation": observation, "action_mask": mask}
 
     def state(self) -> npt.NDArray[np.float32]:
-        """Everything, nothing hidden: ``(S,) float32`` (``setup.state_layout`` says what is where)."""
-        out = np.zeros(self.setup.state_layout.size, np.int8)
-        self._kernels.look_at_all(self._states, 0, out)
+        """The position with all hidden information: ``(S,) float32`` (``game.state_layout`` says what is where)."""
+        out = np.zeros(self.game.state_layout.size, np.int8)
+        self.game.kernels.write_full_state(self._states, 0, out)
         return out.astype(np.float32)
 
     def render(self) -> str | None:
@@ -194,7 +196,7 @@ class RawEnv(AECEnv[str, Any, Any]):
         if self.render_mode is None:
             gymnasium.logger.warn("render() needs a render_mode: make the environment with 'ansi' or 'human'")
             return None
-        text = describe(self.setup, self._states)
+        text = describe(self.game, self._states)
         if self.render_mode == "ansi":
             return text
         print(text)
@@ -208,7 +210,7 @@ class RawEnv(AECEnv[str, Any, Any]):
     @property
     def layout(self) -> Any:
         """The observation, block by block."""
-        return self.setup.layout
+        return self.game.layout
 
     @property
     def phase(self) -> str:
@@ -216,231 +218,76 @@ class RawEnv(AECEnv[str, Any, Any]):
         return phase_name(self._states)
 
     @property
-    def states(self) -> npt.NDArray[Any]:
-        """The game itself: an array of one record, as agents take it."""
+    def states(self) -> States:
+        """The position: an array of one record, as agents take it; to be read only."""
         return self._states
 
     def record(self) -> dict[str, Any]:
-        """The match so far, as a JSON-serialisable dict that never changes once returned.
-
-        ``options`` are there where one is not the default. ``deals`` has an entry a deal: ``dealer``, ``hands`` as
-        dealt, ``stock`` in drawing order, ``actions`` as ``[seat, card]``, and its ``score`` by seat (``None`` while
-        it is being played).
-        """
-        if not self._deals_open():
+        """The match so far, as a JSON-serialisable dict that never changes once returned (see ``Match.record``)."""
+        if self._match is None:
             raise RuntimeError("record() needs a match: call reset() first")
-        deck = self.setup.deck
-        deals = []
-        for deal in self._deals:
-            hands, stock = dealt(self.setup, deal["order"])
-            actions = [[seat, deck.format(action)] for seat, action in deal["actions"]]
-            score = None if deal["score"] is None else list(deal["score"])
-            deals.append({"dealer": deal["dealer"], "hands": hands, "stock": stock, "actions": actions, "score": score})
-        state = self._states[0]
-        over = self.phase == "over"
-        bits = int(self._kernels.winners_of(self._states)) if over else 0
-        return {
-            "game": self.setup.rules.name,
-            "version": self.setup.rules.version,
-            "num_players": self.num_players,
-            "num_deals": self.setup.num_deals,
-            **({"options": dict(self.setup.options)} if self.setup.options != self.setup.rules.game.options else {}),
-            "seed": int(state.seed),
-            "deals": deals,
-            "score": [int(score) for score in state.score[: self.num_players]],
-            "winners": [seat for seat in range(self.num_players) if (bits >> seat) & 1] if over else None,
-        }
+        return self._match.record()
 
     def get_state(self) -> bytes:
-        """Everything about the running match, its record included, as bytes for ``set_state``."""
-        if not self._deals_open():
+        """The running match, including its record, as bytes for ``set_state``.
+
+        Equal positions after equal plays give equal bytes.
+        """
+        if self._match is None:
             raise RuntimeError("get_state() needs a match: call reset() first")
-        head = {
-            "setup": self._setup_key(),
-            "deals": [{**deal, "order": list(map(int, deal["order"]))} for deal in self._deals],
-            "given": self._given,
-            "bookkeeping": {name: getattr(self, name) for name in _BOOKKEEPING},
-        }
-        return json.dumps(head).encode() + b"\n" + self._states.tobytes()
+        return self._match.to_bytes(self._extra())
 
     def set_state(self, state: bytes) -> None:
-        """Goes on from what ``get_state`` of an equal environment returned.
+        """Restores what ``get_state`` of an equal environment returned, by playing its actions again.
 
         Raises:
-            ValueError: if the bytes are none of those, or are of another game, number of players or reward.
+            ValueError: if the bytes are not from ``get_state``, are damaged, or are of another game, number of players,
+                length, options or reward. The environment does not change then.
         """
-        head_bytes, found, record = state.partition(b"\n")
         try:
-            head = json.loads(head_bytes) if found else {}
-        except ValueError:
-            head = {}
-        if not isinstance(head, dict) or "setup" not in head:
-            raise ValueError("set_state: these bytes are not from get_state()")
-        if head["setup"] != self._setup_key() or len(record) != self._states.nbytes:
-            raise ValueError(
-                f"set_state: this is a state of {head['setup']}, and the environment is {self._setup_key()}"
-            )
-        self._states = np.frombuffer(record, self._states.dtype).copy()
-        self._deals = [
-            {**deal, "order": np.array(deal["order"], np.int8), "actions": [tuple(pair) for pair in deal["actions"]]}
-            for deal in head["deals"]
-        ]
-        self._given = [tuple(deal) for deal in head["given"]]
-        for name, value in head["bookkeeping"].items():
-            setattr(self, name, value)
-        self._actions = self._deals[-1]["actions"]
-        self._started = True
+            match, extra = Match.from_bytes(state, self.game, self.reward)
+            self._check_extra(extra, match)
+        except ValueError as error:
+            raise ValueError(f"set_state: {error}") from None
+        self._resume(match, **extra)
 
     # --- inside --------------------------------------------------------------------------------------------------
 
-    def _setup_key(self) -> list[Any]:
-        game = self.setup
-        digest = hashlib.sha256(repr(game.rules.dtype.descr).encode()).hexdigest()[:8]
-        return [
-            game.rules.name,
-            game.rules.version,
-            digest,
-            game.num_players,
-            game.num_deals,
-            game.options,
-            self.reward,
-        ]
+    def _extra(self) -> dict[str, Any]:
+        """What the match does not know: an end by an illegal action, and how many seats have made their dead step."""
+        return {"illegal": self._illegal, "dead_steps": len(self.possible_agents) - len(self.agents)}
 
-    def _read_options(self, options: Mapping[str, Any]) -> list[tuple[int | None, list[int]]]:
-        """The deals to be played instead of random ones: dealer (if given) and cards in dealing order."""
-        for option in options:
-            if option not in _RESET_OPTIONS:
-                known = " and ".join(map(repr, _RESET_OPTIONS))
-                gymnasium.logger.warn(f"reset: option {option!r} means nothing here (the options are {known})")
-        deals = options.get("deals") or []
-        if isinstance(deals, (str, Mapping)) or not isinstance(deals, Sequence):
-            raise ValueError(f"options['deals']: expected a list of deals, not {deals!r}")
-        given = [self._read_deal(number, deal) for number, deal in enumerate(deals)]
-        dealer = self._read_dealer(options.get("dealer"), "options['dealer']")
-        self._dealer = given[0][0] if given and dealer is None else dealer
-        if given and given[0][0] not in (None, self._dealer):
-            raise ValueError(f"options['dealer'] is {dealer}, but options['deals'][0] is dealt by {given[0][0]}")
-        return given
+    def _check_extra(self, extra: Any, match: Match) -> None:
+        expected = {"illegal": bool, "dead_steps": int}
+        if not isinstance(extra, dict) or {name: type(value) for name, value in extra.items()} != expected:
+            raise ValueError(f"a saved match with {extra!r}")
+        if extra["illegal"] and (match.over or not self._ends_by_illegal):
+            raise ValueError("a saved match that ended by an illegal action, which cannot be here")
+        if not 0 <= extra["dead_steps"] <= (self.num_players if match.over or extra["illegal"] else 0):
+            raise ValueError(f"a saved match with {extra['dead_steps']} dead steps")
 
-    def _read_dealer(self, dealer: Any, where: str) -> int | None:
-        if dealer is None:
-            return None
-        whole = isinstance(dealer, (int, np.integer)) and not isinstance(dealer, bool)
-        if not whole or not 0 <= dealer < self.num_players:
-            raise ValueError(f"{where}: expected a seat of 0 to {self.num_players - 1}, not {dealer!r}")
-        return int(dealer)
-
-    def _read_deal(self, number: int, deal: Any) -> tuple[int | None, list[int]]:
-        where = f"options['deals'][{number}]"
-        if not isinstance(deal, Mapping) or not isinstance(deal.get("hands"), Sequence):
-            raise ValueError(f"{where}: expected a dict with 'hands' (and 'dealer', 'stock'), not {deal!r}")
-        hands, stock = deal["hands"], deal.get("stock") or []
-        if len(hands) != self.num_players:
-            raise ValueError(f"{where}: expected {self.num_players} hands, not {len(hands)}")
-        try:
-            order = self.setup.deck.parse_deal(hands, stock, self.setup.hand_size)
-        except ValueError as error:
-            raise ValueError(f"{where}: {error}") from None
-        return self._read_dealer(deal.get("dealer"), f"{where}['dealer']"), order
-
-    def _open_deal(self) -> None:
-        """Opens the record of a deal that has just been dealt, or deals a given one instead."""
-        number = len(self._deals)
-        dealer, order = self._given[number] if number < len(self._given) else (None, None)
-        if number == 0:
-            dealer = self._dealer
-        if dealer is not None or order is not None:
-            state = self._states[0]
-            cards = state.order.copy() if order is None else np.array(order, np.int8)
-            self._kernels.set_order(self._states, cards, state.dealer if dealer is None else dealer)
-        self._actions = []
-        deal = {
-            "dealer": int(self._states["dealer"][0]),
-            "order": self._states["order"][0].copy(),
-            "actions": self._actions,
-            "score": None,
-        }
-        self._deals.append(deal)
-
-    def _end_deal(self, result: int) -> int:
-        """Books the deal that has just ended; returns the seat to act next."""
-        paid = self._pay.tolist()
-        for agent, reward in zip(self.agents, paid, strict=True):
-            self.rewards[agent] = reward
-            self._cumulative_rewards[agent] += reward
-        self._paid = True
-        self._deals[-1]["score"] = self._states["deal_score"][0][: self.num_players].tolist()
-        if result & MATCH_ENDED:
+    def _resume(self, match: Match, illegal: bool, dead_steps: int) -> None:
+        """Continues a match that has been replayed."""
+        self._begin(match)
+        for deal in match.deals:
+            for seat in {seat for seat, _ in deal.actions}:
+                self._cumulative_rewards[self.possible_agents[seat]] = 0.0
+            for agent, reward in zip(self.possible_agents, deal.rewards, strict=False):
+                self._cumulative_rewards[agent] += reward
+        last = next((deal for deal in reversed(match.deals) if deal.actions), None)
+        if last is not None and last.rewards:  # the last play has ended a deal
+            self.rewards = dict(zip(self.possible_agents, last.rewards, strict=True))
+            self._paid = True
+        if match.over:
             self._finished = True
             self.terminations = dict.fromkeys(self.agents, True)
-        else:
-            self._open_deal()
-        return int(self._states["seat"][0])
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name not in _BOUND}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        if self._deals_open():
-            self._actions = self._deals[-1]["actions"]
-        self._bind()
-
-    def _deals_open(self) -> bool:
-        return bool(self.__dict__.get("_deals"))
-
-    def __getattr__(self, name: str) -> Any:  # only for what is not there
-        if name in _ONLY_AFTER_RESET:
-            raise AttributeError(f"{name} cannot be accessed before reset")
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-
-
-_BOOKKEEPING = (
-    "agents", "rewards", "_cumulative_rewards", "terminations", "truncations", "infos", "agent_selection",
-    "_skip_agent_selection", "_paid", "_finished", "_dealer",
-)  # fmt: skip
-_BOUND = frozenset({"_kernels", "_play", "_look", "_pay", "_view", "_mask", "_mode"})
-
-
-class Env(RawEnv):
-    """``RawEnv`` with what PettingZoo's three standard wrappers check.
-
-    - An action outside the action space is an ``AssertionError``.
-    - An illegal action ends the match: its agent gets -1, the others 0, all terminate and truncate.
-    - ``step``, ``observe``, ``state``, ``render`` and ``agent_iter`` before ``reset`` are errors, and a step after
-      the end is a warning; ``agent_iter`` wants a step between two agents.
-    """
-
-    _has_reset = False
-    _has_updated = False
-    _illegal = False  # the match was ended by an illegal action
-
-    def reset(self, seed: int | None = None, options: Mapping[str, Any] | None = None) -> None:
-        super().reset(seed, options)
-        self._has_reset = self._has_updated = True
-        self._illegal = False
-
-    def step(self, action: Any) -> None:
-        if not self._has_reset:
-            EnvLogger.error_step_before_reset()
-        self._has_updated = True
-        if not self.agents:
-            EnvLogger.warn_step_after_terminated_truncated()
-            return
-        agent = self.agent_selection
-        in_space = type(action) is int and 0 <= action < self.setup.num_actions
-        dead = action is None and self._finished
-        assert in_space or dead or self.action_spaces[agent].contains(action), "action is not in action space"
-        if self._finished:
-            self._was_dead_step(action)
-            return
-        try:
-            super().step(action)
-        except ValueError:
-            self._end_by_illegal(agent)
+        if illegal:
+            self._end_by_illegal(self.agent_selection)
+        for _ in range(dead_steps):
+            self._was_dead_step(None)
 
     def _end_by_illegal(self, agent: str) -> None:
-        EnvLogger.warn_on_illegal_move()
+        """Ends the match because of an illegal action: its agent gets -1, the others 0, all terminate and truncate."""
         self.terminations = dict.fromkeys(self.agents, True)
         self.truncations = dict.fromkeys(self.agents, True)
         self.rewards = dict.fromkeys(self.agents, 0.0)
@@ -450,82 +297,36 @@ class Env(RawEnv):
         self._deads_step_first()
         self._finished = self._illegal = True
 
-    def observe(self, agent: str) -> dict[str, npt.NDArray[Any]]:
-        if not self._has_reset:
-            EnvLogger.error_observe_before_reset()
-        seen = super().observe(agent)
-        if self._illegal:
-            seen["action_mask"][:] = 0
-        return seen
+    def _read_options(self, options: Mapping[str, Any]) -> list[GivenDeal]:
+        """The deals to be played instead of random ones."""
+        for option in options:
+            if option not in _RESET_OPTIONS:
+                known = " and ".join(map(repr, _RESET_OPTIONS))
+                gymnasium.logger.warn(f"reset: option {option!r} means nothing here (the options are {known})")
+        given = read_deals(self.game, options.get("deals") or [])
+        dealer = read_dealer(self.game, options.get("dealer"), "options['dealer']")
+        if dealer is None:
+            return given
+        first = given[0] if given else GivenDeal()
+        if first.dealer not in (None, dealer):
+            raise ValueError(f"options['dealer'] is {dealer}, but options['deals'][0] is dealt by {first.dealer}")
+        return [GivenDeal(first.order, dealer), *given[1:]]
 
-    def state(self) -> npt.NDArray[np.float32]:
-        if not self._has_reset:
-            EnvLogger.error_state_before_reset()
-        return super().state()
+    def __getstate__(self) -> dict[str, Any]:
+        kept = {name: value for name, value in self.__dict__.items() if name not in _NOT_PICKLED}
+        return {**kept, "_saved": None if self._match is None else self.get_state()}
 
-    def render(self) -> str | None:
-        if not self._has_reset:
-            EnvLogger.error_render_before_reset()
-        return super().render()
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        saved = state.pop("_saved")
+        self.__dict__.update(state)
+        self._bind()
+        if saved is not None:
+            RawEnv.set_state(self, saved)
 
-    def agent_iter(self, max_iter: int = 2**63) -> AECIterable[str, Any, Any]:
-        if not self._has_reset:
-            EnvLogger.error_agent_iter_before_reset()
-        return _StrictIterable(self, max_iter)
-
-    def set_state(self, state: bytes) -> None:
-        super().set_state(state)
-        self._has_reset = self._has_updated = True
-        self._illegal = self._finished and self.phase != "over"
-
-
-class _StrictIterable(AECIterable[str, Any, Any]):
-    def __iter__(self) -> AECIterator[str, Any, Any]:
-        return _StrictIterator(self.env, self.max_iter)
+    def __getattr__(self, name: str) -> Any:  # only for what is not there
+        if name in _ONLY_AFTER_RESET:
+            raise AttributeError(f"{name} cannot be accessed before reset")
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
 
-class _StrictIterator(AECIterator[str, Any, Any]):
-    def __next__(self) -> str:
-        agent = super().__next__()
-        assert self.env._has_updated, "need to call step() or reset() in a loop over `agent_iter`"
-        self.env._has_updated = False
-        return agent
-
-
-def environments(game: str) -> tuple[Callable[..., Env], Callable[..., RawEnv]]:
-    """``env`` and ``raw_env`` of a game, as its ``*_v0`` module offers them."""
-
-    def env(**options: Any) -> Env:
-        return _make(Env, game, options)
-
-    def raw_env(**options: Any) -> RawEnv:
-        return _make(RawEnv, game, options)
-
-    for function, wrapped in ((env, "with the checks of PettingZoo's standard wrappers"), (raw_env, "without checks")):
-        function.__signature__ = _signature(game)  # type: ignore[attr-defined]
-        function.__doc__ = f"{load_rules(game).game.title}, {wrapped}. {_ARGUMENTS}"
-    return env, raw_env
-
-
-_ARGUMENTS = """Arguments, all by name:
-
-    num_players: seats, where the rules allow a choice.
-    num_deals: exact number of deals in a match; None plays what the original plays or recommends.
-    reward: "score", "zero_sum" or "win".
-    render_mode: None, "ansi" or "human".
-    and the game's own options.
-"""
-
-
-def _make(kind: Any, game: str, options: dict[str, Any]) -> Any:
-    own = {name: options.pop(name) for name in ("reward", "render_mode") if name in options}
-    return kind(setup(game, **options), **own)
-
-
-def _signature(game: str) -> inspect.Signature:
-    declared = load_rules(game).game
-    defaults: dict[str, Any] = {"num_deals": None, "reward": "score", "render_mode": None, **declared.options}
-    if len(declared.players) > 1:
-        defaults = {"num_players": declared.default_players, **defaults}
-    by_name = inspect.Parameter.KEYWORD_ONLY
-    return inspect.Signature([inspect.Parameter(name, by_name, default=value) for name, value in defaults.items()])
+_NOT_PICKLED = frozenset({"_match", "_states", "_play", "_observe", "_scratch"})

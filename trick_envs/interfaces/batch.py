@@ -8,36 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trick_envs.engine.game import MAX_SEED, Setup, setup
-from trick_envs.engine.kernels import REWARDS
-from trick_envs.interfaces.reading import why_illegal
-
-
-def reward_mode(reward: str) -> int:
-    """The number of a reward mode.
-
-    Raises:
-        ValueError: if there is no such mode.
-    """
-    if reward not in REWARDS:
-        raise ValueError(f"reward: expected one of {', '.join(map(repr, REWARDS))}, not {reward!r}")
-    return REWARDS.index(reward)
-
-
-def checked_seed(seed: Any) -> int:
-    """A seed as an integer.
-
-    Raises:
-        ValueError: if it is no whole number of 64 bits.
-    """
-    if isinstance(seed, (bool, np.bool_)) or not isinstance(seed, (int, np.integer)) or not 0 <= int(seed) <= MAX_SEED:
-        raise ValueError(f"seed: expected a whole number of 0 to 2**64 - 1, not {seed!r}")
-    return int(seed)
-
-
-def fresh_seed() -> int:
-    """A seed from the system's entropy."""
-    return int(np.random.SeedSequence().generate_state(1, np.uint64)[0] >> np.uint64(11))
+from trick_envs.engine.game import Game
+from trick_envs.engine.registry import load_game
+from trick_envs.engine.rng import MAX_SEED, checked_seed, fresh_seed
+from trick_envs.matches.match import reward_mode
+from trick_envs.matches.reading import why_illegal
 
 
 class BatchEnv:
@@ -56,13 +31,14 @@ class BatchEnv:
         options: the game's own options.
 
     Attributes:
-        observations: ``(num_envs, D) int8``: what the seat to act sees (``setup.layout`` says what is where).
+        observations: ``(num_envs, D) int8``: what the seat to act sees (``game.layout`` says what is where).
         action_masks: ``(num_envs, A) int8``: 1 for every legal action.
         seats: ``(num_envs,) int64``: the seat to act.
         rewards: ``(num_envs, players) float32``: what the last step paid every seat.
         ends: ``(num_envs,) bool``: matches that the last step ended.
-        states: ``(num_envs,)`` records: the games themselves.
-        setup: the game as it is set up.
+        states: ``(num_envs,)`` records: the positions. They are trusted (in a pickle, too): compiled code checks no
+            bounds, so write only records here that come from such ``states`` or from ``game.resample``.
+        game: the game.
     """
 
     def __init__(
@@ -76,17 +52,18 @@ class BatchEnv:
     ) -> None:
         if isinstance(num_envs, bool) or not isinstance(num_envs, (int, np.integer)) or num_envs < 1:
             raise ValueError(f"num_envs: expected a whole number of 1 or more, not {num_envs!r}")
-        self.setup: Setup = setup(game, num_players, num_deals, **options)
-        self.num_envs, self.num_players = int(num_envs), self.setup.num_players
+        self.game: Game = load_game(game, num_players, num_deals, **options)
+        self.num_envs, self.num_players = int(num_envs), self.game.num_players
         self.reward = reward
         self._mode = reward_mode(reward)
-        self.states = np.zeros(num_envs, self.setup.rules.dtype)
-        self.observations = np.zeros((num_envs, self.setup.layout.size), np.int8)
-        self.action_masks = np.zeros((num_envs, self.setup.num_actions), np.int8)
+        self.states = np.zeros(num_envs, self.game.dtype)
+        self.observations = np.zeros((num_envs, self.game.layout.size), np.int8)
+        self.action_masks = np.zeros((num_envs, self.game.num_actions), np.int8)
         self.seats = np.zeros(num_envs, np.int64)
         self.rewards = np.zeros((num_envs, self.num_players), np.float32)
         self.ends = np.zeros(num_envs, np.bool_)
         self._all = np.arange(self.num_envs)
+        self._cards = np.zeros(self.num_envs, np.int64)
         self._started = False
 
     def reset(self, seed: int | Sequence[int] | npt.NDArray[Any] | None = None) -> None:
@@ -94,28 +71,28 @@ class BatchEnv:
 
         Args:
             seed: game ``i`` gets ``seed + i`` (the match that the other interfaces play with that seed), or a
-                sequence of one seed a game. ``None`` goes on in each game's own stream.
+                sequence with one seed per game. ``None`` continues each game's own random stream.
 
         Raises:
-            ValueError: for a bad seed.
+            ValueError: for an invalid seed.
         """
         if seed is None and self._started:
-            seeds = [int(self.setup.kernels.next_seed(self.states[i : i + 1])) for i in range(self.num_envs)]
+            seeds = [int(self.game.kernels.next_seed(self.states[i : i + 1])) for i in range(self.num_envs)]
         elif seed is None or isinstance(seed, (int, np.integer)):
             first = fresh_seed() if seed is None else checked_seed(seed)
             seeds = [(first + i) % (MAX_SEED + 1) for i in range(self.num_envs)]
         else:
             seeds = [checked_seed(one) for one in seed]
             if len(seeds) != self.num_envs:
-                raise ValueError(f"seed: expected {self.num_envs} seeds, one a game, not {len(seeds)}")
-        self.setup.kernels.reset_all(self.states, self.setup.template, np.array(seeds, np.uint64))
-        self.look()
+                raise ValueError(f"seed: expected {self.num_envs} seeds, one per game, not {len(seeds)}")
+        self.game.kernels.reset_batch(self.states, self.game.template, np.array(seeds, np.uint64))
+        self.observe()
         self.rewards[:] = 0
         self.ends[:] = False
 
-    def look(self) -> None:
-        """Writes observations, masks and seats anew (after a change to ``states``)."""
-        self.setup.kernels.look_all(self.states, self.observations, self.action_masks, self.seats)
+    def observe(self) -> None:
+        """Recomputes observations, masks and seats, after a change to ``states``."""
+        self.game.kernels.observe_batch(self.states, self.observations, self.action_masks, self.seats)
         self._started = True
 
     def step(
@@ -124,11 +101,12 @@ class BatchEnv:
         """Plays one card in every game, or in some.
 
         Args:
-            actions: whole numbers, one a game that is played in: the action of the seat to act there.
-            rows: the games to play in, ascending; the others stay as they are and are paid nothing. ``None`` is all.
+            actions: ``(B,)`` integers, one for each game that is played: the action of the seat to act there.
+            rows: indices of the games to play, ascending; the others do not change, and their rewards are 0. ``None``
+                plays all.
 
         Returns:
-            rewards, ``(num_envs, players) float32``, and ends, ``(num_envs,) bool``: views, written anew by the next
+            rewards, ``(num_envs, players) float32``, and ends, ``(num_envs,) bool``: views, overwritten by the next
             step. Where a match ended, observations already show the next one.
 
         Raises:
@@ -144,16 +122,16 @@ class BatchEnv:
                 f"not shape {chosen.shape} of {chosen.dtype}"
             )
         chosen = chosen.astype(np.int64, copy=False)
-        kernels = self.setup.kernels
-        wrong = kernels.first_illegal_of(self.states, games, chosen)
+        kernels = self.game.kernels
+        wrong = kernels.resolve_rows(self.states, games, chosen, self._cards)
         if wrong >= 0:
             i = int(games[wrong])
-            raise ValueError(f"game {i}: {why_illegal(self.setup, self.states[i : i + 1], int(chosen[wrong]))}")
+            raise ValueError(f"game {i}: {why_illegal(self.game, self.states[i : i + 1], int(chosen[wrong]))}")
         if rows is not None:
             self.rewards[:] = 0
             self.ends[:] = False
         kernels.step_rows(
-            self.states, self.setup.template, games, chosen, self._mode, self.observations, self.action_masks,
+            self.states, self.game.template, games, self._cards, self._mode, self.observations, self.action_masks,
             self.seats, self.rewards, self.ends,
         )  # fmt: skip
         return self.rewards, self.ends
@@ -166,4 +144,4 @@ class BatchEnv:
         return games.astype(np.int64, copy=False)
 
     def __repr__(self) -> str:
-        return f"<BatchEnv of {self.num_envs} x {self.setup}>"
+        return f"<BatchEnv of {self.num_envs} x {self.game}>"

@@ -11,11 +11,13 @@ import numpy.typing as npt
 from gymnasium import spaces
 from gymnasium.error import ResetNeeded
 
-from trick_envs.engine.game import setup
-from trick_envs.engine.kernels import END_MATCH, GREEDY_PLAYER, RAISE, RANDOM_PLAYER
+from trick_envs.engine.kernels.seats import END_MATCH, GREEDY_PLAYER, RAISE, RANDOM_PLAYER
+from trick_envs.engine.registry import load_game
+from trick_envs.engine.rng import checked_seed
+from trick_envs.engine.state import States
 from trick_envs.interfaces.aec import RawEnv
-from trick_envs.interfaces.batch import checked_seed
-from trick_envs.interfaces.opponents import Opponent, Opponents, checked_seat, illegal_mode
+from trick_envs.matches.loop import play_on
+from trick_envs.matches.seating import Opponent, Opponents, checked_seat, illegal_mode
 
 Observation = npt.NDArray[np.float32]
 Info = dict[str, Any]
@@ -24,20 +26,20 @@ Info = dict[str, Any]
 class SeatEnv(gymnasium.Env[Observation, np.int64]):
     """A trick-taking game from one seat. Make it with ``gymnasium.make("trick_envs/Pepper-v0", …)``.
 
-    Observation: ``(D,) float32``, relative to the seat; ``setup.layout`` says what is where.
+    Observation: ``(D,) float32``, relative to the seat; ``game.layout`` says what is where.
     Action: ``Discrete(A)``, the kind of card to name; ``info["action_mask"]``, ``(A,) int8``, marks the legal ones.
-    Reward: what the learner was paid since its last action, while the opponents played too.
+    Reward: the sum of the learner's rewards since its last action, including those for plays of the opponents.
     End: ``terminated`` when the match is over, or by an illegal action; nothing truncates.
 
-    A seed gives the same deals as everywhere else, whoever plays them. Where the learner sits and what random
-    opponents do is drawn from a stream of their own, started from the seed of each match.
+    A seed gives the same deals as in all other interfaces, whoever plays them. The learner's seat and the choices of
+    random opponents come from a separate random stream, which the seed of the match determines.
 
     Args:
         game: the game, such as ``"pepper"``.
         seat: where the learner sits; ``None`` draws a seat for each match.
         opponents: one player for all other seats, or a list with one for each, clockwise from the learner. A player
             is a spec (``"greedy"``, …), an ``Agent``, or a function ``(observations, action_masks) -> actions`` on
-            batches (here of one row). An ``Agent`` that is given as such is seeded anew for each match.
+            batches (here of one row). An ``Agent`` object is reseeded for each match.
         illegal: what an illegal action does: ``"terminate"`` ends the match with a reward of -1, ``"raise"`` is a
             ``ValueError``, ``"random"`` plays a random legal card instead.
         reward: ``"score"``, ``"zero_sum"`` or ``"win"``.
@@ -48,7 +50,7 @@ class SeatEnv(gymnasium.Env[Observation, np.int64]):
 
     Attributes:
         aec: the AEC environment inside.
-        setup: the game as it is set up.
+        game: the game.
         seat: where the learner sits in this match.
     """
 
@@ -66,42 +68,42 @@ class SeatEnv(gymnasium.Env[Observation, np.int64]):
         render_mode: str | None = None,
         **options: Any,
     ) -> None:
-        self.setup = setup(game, num_players, num_deals, **options)
-        self.aec = RawEnv(self.setup, reward, render_mode)
+        self.game = load_game(game, num_players, num_deals, **options)
+        self.aec = RawEnv(self.game, reward, render_mode)
         self.render_mode = render_mode
-        self.observation_space = spaces.Box(*self.setup.layout.bounds(), dtype=np.float32)
-        self.action_space = spaces.Discrete(self.setup.num_actions)
-        self.seat = self._wanted = checked_seat(seat, self.setup, "seat")
+        self.observation_space = spaces.Box(*self.game.layout.bounds(), dtype=np.float32)
+        self.action_space = spaces.Discrete(self.game.num_actions)
+        self.seat = self._wanted = checked_seat(seat, self.game, "seat")
         self._illegal = illegal_mode(illegal)
-        self._opponents = Opponents(opponents, self.setup)
+        self._opponents = Opponents(opponents, self.game)
         self._stream = np.zeros(1, np.uint64)
-        self._mask = np.zeros(self.setup.num_actions, np.int8)
+        self._mask = np.zeros(self.game.num_actions, np.int8)
         self._over = True
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Observation, Info]:
         """Starts a match and plays on to the learner's first decision.
 
         Args:
-            seed: fixes the deals, the first dealer, the learner's seat and the opponents' choices. ``None`` goes on
-                in the stream of the matches before, or starts anywhere.
+            seed: fixes the deals, the first dealer, the learner's seat and the opponents' choices. ``None`` continues
+                the random stream of the previous match; without one, the seed is random.
             options: ``seat``, where the learner sits in this match; ``dealer`` and ``deals`` as for the AEC
                 environment.
 
         Raises:
-            ValueError: for a bad seed, seat, dealer or deal.
+            ValueError: for an invalid seed, seat, dealer or deal.
         """
         chosen = dict(options or {})
-        seat = checked_seat(chosen.pop("seat", None), self.setup, "options['seat']")
+        seat = checked_seat(chosen.pop("seat", None), self.game, "options['seat']")
         seed = None if seed is None else checked_seed(seed)
         self.aec.reset(seed, chosen)
         super().reset(seed=seed)
-        drawn = int(self.setup.kernels.draw_seat(self.states, 0, self._stream))
+        drawn = int(self.game.kernels.draw_seat(self.states, 0, self._stream))
         self.seat = next(place for place in (seat, self._wanted, drawn) if place >= 0)
         self._agent = self.aec.possible_agents[self.seat]
         self._opponents.seed(int(self.states["seed"][0]))
         self._over = False
         self._let_opponents_play()
-        return self._look()
+        return self._observe()
 
     def step(self, action: Any) -> tuple[Observation, float, bool, bool, Info]:
         """Plays the card that the learner names, and on to its next decision or the end of the match.
@@ -120,11 +122,11 @@ class SeatEnv(gymnasium.Env[Observation, np.int64]):
                 raise
             if self._illegal == END_MATCH:
                 self._over = True
-                observation, info = self._look()
+                observation, info = self._observe()
                 return observation, -1.0, True, False, info
-            self.aec.step(int(self.setup.kernels.random_action(self.states, 0, self._stream)))
+            self.aec.step(int(self.game.kernels.random_action(self.states, 0, self._stream)))
         self._let_opponents_play()
-        observation, info = self._look()
+        observation, info = self._observe()
         return observation, self.aec._cumulative_rewards[self._agent], self._over, False, info
 
     def action_masks(self) -> npt.NDArray[np.int8]:
@@ -140,26 +142,26 @@ class SeatEnv(gymnasium.Env[Observation, np.int64]):
         return self.aec.record()
 
     @property
-    def states(self) -> npt.NDArray[Any]:
-        """The game itself: an array of one record, as agents take it."""
+    def states(self) -> States:
+        """The position: an array of one record, as agents take it; to be read only."""
         return self.aec.states
 
     def _let_opponents_play(self) -> None:
-        aec, agent, kernels = self.aec, self._agent, self.setup.kernels
-        while not aec.terminations[agent] and aec.agent_selection != agent:
-            player = self._opponents.players[(int(self.states["seat"][0]) - self.seat) % aec.num_players - 1]
-            if player == GREEDY_PLAYER:
-                action = kernels.greedy_action(self.states, 0)
-            elif player == RANDOM_PLAYER:
-                action = kernels.random_action(self.states, 0, self._stream)
-            else:
-                seen = aec.observe(aec.agent_selection)
-                observations, masks = seen["observation"][None], seen["action_mask"][None]
-                action = self._opponents.act(player, observations, masks, self.states)[0]
-            aec.step(int(action))
-        self._over = aec.terminations[agent]
+        play_on(self.aec, self._ask_opponent, self.seat)
+        self._over = self.aec.phase == "over"
 
-    def _look(self) -> tuple[Observation, Info]:
+    def _ask_opponent(self, seat: int) -> int:
+        """The action of an opponent."""
+        player, kernels = self._opponents.players[(seat - self.seat) % self.game.num_players - 1], self.game.kernels
+        if player == GREEDY_PLAYER:
+            return int(kernels.greedy_action(self.states, 0))
+        if player == RANDOM_PLAYER:
+            return int(kernels.random_action(self.states, 0, self._stream))
+        seen = self.aec.observe(self.aec.agent_selection)
+        observations, masks = seen["observation"][None], seen["action_mask"][None]
+        return int(self._opponents.act(player, observations, masks, self.states)[0])
+
+    def _observe(self) -> tuple[Observation, Info]:
         seen = self.aec.observe(self._agent)
         self._mask = np.zeros_like(seen["action_mask"]) if self._over else seen["action_mask"]
         return seen["observation"], {"action_mask": self._mask.copy()}

@@ -13,12 +13,13 @@ from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from trick_envs.engine.game import MAX_SEED, setup
-from trick_envs.engine.kernels import RAISE
-from trick_envs.interfaces.batch import checked_seed, fresh_seed, reward_mode
-from trick_envs.interfaces.opponents import Opponent, Opponents, checked_seat, illegal_mode
-from trick_envs.interfaces.reading import why_illegal
-from trick_envs.interfaces.text import describe
+from trick_envs.engine.kernels.seats import RAISE
+from trick_envs.engine.registry import load_game
+from trick_envs.engine.rng import MAX_SEED, checked_seed, fresh_seed
+from trick_envs.matches.match import reward_mode
+from trick_envs.matches.reading import why_illegal
+from trick_envs.matches.seating import Opponent, Opponents, checked_seat, illegal_mode
+from trick_envs.matches.text import describe
 
 Observations = npt.NDArray[np.float32]
 Rows = npt.NDArray[np.int64]
@@ -34,24 +35,24 @@ class VectorSeatEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]])
     Every ``step`` plays on in all games until the learner is to act in each. Opponents ``"random"`` and ``"greedy"``
     are compiled; other agents act on all games that wait for them at once.
 
-    Observation: ``(num_envs, D) float32``. Action: ``(num_envs,)`` whole numbers.
+    Observation: ``(num_envs, D) float32``. Action: ``(num_envs,)`` integers.
     ``infos["action_mask"]``: ``(num_envs, A) int8``.
-    All arrays are fresh at every step.
+    Every step returns new arrays.
 
     Args:
         game: the game, such as ``"pepper"``.
         num_envs: how many games.
-        seat, opponents, illegal, reward, num_players, num_deals, options: as for ``SeatEnv``. An ``Agent`` that is
-            given as such is seeded by ``reset(seed=…)`` alone, not anew for every match.
+        seat, opponents, illegal, reward, num_players, num_deals, options: as for ``SeatEnv``, except that an ``Agent``
+            object is reseeded only by ``reset(seed=…)``, not for each match.
         autoreset_mode: when the next match of a game begins: with the step after the last one (``NEXT_STEP``, whose
             action is ignored), with the last one itself (``SAME_STEP``; the end is in ``infos["final_obs"]`` and
             ``infos["final_info"]``), or by ``reset(options={"reset_mask": …})`` (``DISABLED``).
         render_mode: ``None`` or ``"ansi"``.
 
     Attributes:
-        setup: the game as it is set up.
+        game: the game.
         seats: ``(num_envs,) int64``: where the learner sits in each game.
-        states: ``(num_envs,)`` records: the games themselves.
+        states: ``(num_envs,)`` records: the positions. They are trusted, as in ``BatchEnv``.
     """
 
     def __init__(
@@ -72,24 +73,24 @@ class VectorSeatEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]])
             raise ValueError(f"num_envs: expected a whole number of 1 or more, not {num_envs!r}")
         if render_mode not in (None, "ansi"):
             raise ValueError(f"render_mode: expected None or 'ansi', not {render_mode!r}")
-        self.setup = setup(game, num_players, num_deals, **options)
+        self.game = load_game(game, num_players, num_deals, **options)
         self.num_envs, self.render_mode = int(num_envs), render_mode
         self.autoreset_mode = AutoresetMode(autoreset_mode)
         self.metadata = {"render_modes": ["ansi"], "render_fps": 2, "autoreset_mode": self.autoreset_mode}
-        self.single_observation_space = spaces.Box(*self.setup.layout.bounds(), dtype=np.float32)
-        self.single_action_space = spaces.Discrete(self.setup.num_actions)
+        self.single_observation_space = spaces.Box(*self.game.layout.bounds(), dtype=np.float32)
+        self.single_action_space = spaces.Discrete(self.game.num_actions)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
-        self._wanted = checked_seat(seat, self.setup, "seat")
+        self._wanted = checked_seat(seat, self.game, "seat")
         self._illegal, self._mode = illegal_mode(illegal), reward_mode(reward)
-        self._opponents = Opponents(opponents, self.setup)
-        self.states = np.zeros(num_envs, self.setup.rules.dtype)
+        self._opponents = Opponents(opponents, self.game)
+        self.states = np.zeros(num_envs, self.game.dtype)
         self.seats = np.zeros(num_envs, np.int64)
         self._all = np.arange(num_envs)
         self._streams = np.zeros(num_envs, np.uint64)
         self._waiting = np.full(num_envs, -1)  # the agent that has to act, by its number
         self._over = np.ones(num_envs, np.bool_)
-        self._masks = np.zeros((num_envs, self.setup.num_actions), np.int8)
+        self._masks = np.zeros((num_envs, self.game.num_actions), np.int8)
         self._started = False
 
     def reset(
@@ -98,18 +99,19 @@ class VectorSeatEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]])
         """Starts a match in every game.
 
         Args:
-            seed: game ``i`` gets ``seed + i``, or a sequence of one seed a game. ``None`` goes on in each game's own
-                stream.
-            options: ``reset_mask``, ``(num_envs,) bool``: only these games start anew. ``seat`` and ``dealer``: where
+            seed: game ``i`` gets ``seed + i``, or a sequence with one seed per game. ``None`` continues each game's own
+                random stream.
+            options: ``reset_mask``, ``(num_envs,) bool``: only these games are reset. ``seat`` and ``dealer``: where
                 the learner sits and who deals first in these matches.
 
         Raises:
-            ValueError: for a bad seed, seat, dealer or mask.
+            ValueError: for an invalid seed, seat, dealer or mask.
+            TypeError: if the mask is not a NumPy array of ``bool``.
         """
         chosen = dict(options or {})
         rows = self._rows_to_reset(chosen.pop("reset_mask", None))
-        seat = checked_seat(chosen.pop("seat", None), self.setup, "options['seat']")
-        dealer = checked_seat(chosen.pop("dealer", None), self.setup, "options['dealer']")
+        seat = checked_seat(chosen.pop("seat", None), self.game, "options['seat']")
+        dealer = checked_seat(chosen.pop("dealer", None), self.game, "options['dealer']")
         if "deals" in chosen:
             raise ValueError("options['deals']: only a single environment plays given deals (gymnasium.make)")
         for option in chosen:
@@ -120,9 +122,9 @@ class VectorSeatEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]])
         if seed is not None or not self._started:
             self._opponents.seed(int(seeds[0]))
         self._started = True
-        self._sit_down(rows, seeds, dealer, seat)
+        self._seat_learners(rows, seeds, dealer, seat)
         self._let_agents_play(np.zeros(self.num_envs))
-        observations, self._masks = self._look(self._all)
+        observations, self._masks = self._observe(self._all)
         return observations, self._infos()
 
     def step(
@@ -131,7 +133,7 @@ class VectorSeatEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]])
         """Plays one card of the learner in every game, and on to its next decision or the end of the match.
 
         Args:
-            actions: ``(num_envs,)`` whole numbers.
+            actions: ``(num_envs,)`` integers.
 
         Raises:
             ValueError: for an illegal action, with ``illegal="raise"``; names game, card and rule. No game has moved
@@ -169,7 +171,7 @@ class VectorSeatEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]])
             final = self._final(ended)
             self._start_next(ended)
             self._let_agents_play(np.zeros(self.num_envs))
-        observations, self._masks = self._look(self._all)
+        observations, self._masks = self._observe(self._all)
         return observations, rewards, terminations, np.zeros(self.num_envs, np.bool_), {**final, **self._infos()}
 
     def action_masks(self) -> npt.NDArray[np.int8]:
@@ -181,7 +183,7 @@ class VectorSeatEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]])
         if self.render_mode is None:
             gymnasium.logger.warn("render() needs a render_mode: make the environment with 'ansi'")
             return None
-        return tuple(describe(self.setup, self.states[i : i + 1]) for i in range(self.num_envs))
+        return tuple(describe(self.game, self.states[i : i + 1]) for i in range(self.num_envs))
 
     # --- inside --------------------------------------------------------------------------------------------------
 
@@ -202,7 +204,7 @@ class VectorSeatEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]])
         """The seeds of the next matches of these games; those not given come from the games' own streams."""
         if seed is not None and not isinstance(seed, (int, np.integer)):
             if len(seed) != self.num_envs:
-                raise ValueError(f"seed: expected {self.num_envs} seeds, one a game, not {len(seed)}")
+                raise ValueError(f"seed: expected {self.num_envs} seeds, one per game, not {len(seed)}")
             given = [None if one is None else checked_seed(one) for one in seed]
         elif seed is not None or not self._started:
             first = fresh_seed() if seed is None else checked_seed(seed)
@@ -210,7 +212,7 @@ class VectorSeatEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]])
         else:
             given = [None] * self.num_envs
         seeds = np.zeros(len(rows), np.uint64)
-        self.setup.kernels.next_seeds(self.states, rows, seeds)
+        self.game.kernels.next_seeds(self.states, rows, seeds)
         for k, i in enumerate(rows.tolist()):
             one = given[i]
             if one is not None:
@@ -222,20 +224,20 @@ class VectorSeatEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]])
     def _start_next(self, rows: Rows) -> None:
         """The next match of each of these games, from its own stream."""
         seeds = np.zeros(len(rows), np.uint64)
-        self.setup.kernels.next_seeds(self.states, rows, seeds)
-        self._sit_down(rows, seeds, -1, -1)
+        self.game.kernels.next_seeds(self.states, rows, seeds)
+        self._seat_learners(rows, seeds, -1, -1)
 
-    def _sit_down(self, rows: Rows, seeds: npt.NDArray[np.uint64], dealer: int, seat: int) -> None:
+    def _seat_learners(self, rows: Rows, seeds: npt.NDArray[np.uint64], dealer: int, seat: int) -> None:
         """Starts matches and plays to the learners' first decisions, as far as the opponents are compiled."""
-        self.setup.kernels.sit_down(
-            self.states, self.setup.template, rows, seeds, dealer, self._wanted if seat < 0 else seat, self._streams,
+        self.game.kernels.seat_learners(
+            self.states, self.game.template, rows, seeds, dealer, self._wanted if seat < 0 else seat, self._streams,
             self.seats,
         )  # fmt: skip
         self._over[rows] = False
         self._play(rows, _NOTHING_NAMED, np.zeros(self.num_envs))
 
     def _play(self, rows: Rows, actions: Rows, rewards: npt.NDArray[np.float64]) -> None:
-        self.setup.kernels.play_rows(
+        self.game.kernels.play_rows(
             self.states, rows, actions, self.seats, self._opponents.players, self._streams, self._mode, self._illegal,
             rewards, self._over, self._waiting,
         )  # fmt: skip
@@ -248,21 +250,21 @@ class VectorSeatEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]])
                 rows = np.flatnonzero(self._waiting == number)
                 if len(rows):
                     states = self.states[rows]
-                    observations, masks = self._look(rows, self.states["seat"].astype(np.int64))
+                    observations, masks = self._observe(rows, self.states["seat"].astype(np.int64))
                     self._play(rows, self._opponents.act(number, observations, masks, states), rewards)
 
-    def _look(self, rows: Rows, seats: Rows | None = None) -> tuple[Observations, npt.NDArray[np.int8]]:
-        observations = np.empty((len(rows), self.setup.layout.size), np.float32)
-        masks = np.empty((len(rows), self.setup.num_actions), np.int8)
+    def _observe(self, rows: Rows, seats: Rows | None = None) -> tuple[Observations, npt.NDArray[np.int8]]:
+        observations = np.empty((len(rows), self.game.layout.size), np.float32)
+        masks = np.empty((len(rows), self.game.num_actions), np.int8)
         seats = self.seats if seats is None else seats
-        self.setup.kernels.look_at_rows(self.states, rows, seats, self._over, observations, masks)
+        self.game.kernels.observe_rows(self.states, rows, seats, self._over, observations, masks)
         return observations, masks
 
     def _check(self, rows: Rows, actions: Rows) -> None:
-        wrong = self.setup.kernels.first_illegal_of(self.states, rows, actions)
+        wrong = self.game.kernels.first_illegal(self.states, rows, actions)
         if wrong >= 0:
             i = int(rows[wrong])
-            reason = why_illegal(self.setup, self.states[i : i + 1], int(actions[wrong]))
+            reason = why_illegal(self.game, self.states[i : i + 1], int(actions[wrong]))
             raise ValueError(f"game {i}: {reason}")
 
     def _infos(self) -> Infos:
@@ -270,7 +272,7 @@ class VectorSeatEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]])
 
     def _final(self, rows: Rows) -> Infos:
         """How the matches of these games ended, in the form of Gymnasium's ``SyncVectorEnv``."""
-        observations, _ = self._look(rows)
+        observations, _ = self._observe(rows)
         ended = np.zeros(self.num_envs, np.bool_)
         ended[rows] = True
         last = np.full(self.num_envs, None, object)

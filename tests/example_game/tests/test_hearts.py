@@ -1,14 +1,19 @@
-"""Hearts: the rules with exact cards and scores."""
+"""Hearts: the rules with exact cards and scores, and the player that plays its lowest card."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import gymnasium
 import numpy as np
+import pettingzoo
 import pytest
-from helpers import CLUBS, DIAMONDS, SUITS, block, given, greedy_action, legal, lies, play, play_randomly
+from hearts_game import hearts_v0
+from helpers import CLUBS, DIAMONDS, SPADES, SUITS, block, given, greedy_action, legal, lies, play, play_randomly
 
-from trick_envs import BatchEnv, hearts_v0, setup
+import trick_envs
+from trick_envs import BatchEnv, load_game, make_agent
+from trick_envs.matches.loop import play_match
 
 CONFIG = Path(__file__).parent.parent / "configs" / "hearts.yaml"
 
@@ -19,7 +24,7 @@ def table(hands=SUITS, dealer=0):
 
 @pytest.mark.parametrize(("players", "lowest", "hand"), [(3, "3C", 16), (4, "2C", 13), (5, "5C", 8), (6, "3C", 8)])
 def test_all_cards_are_dealt_without_the_lowest_ranks(players, lowest, hand):
-    game = setup("hearts", players)
+    game = load_game("hearts", players)
     assert (game.deck.names[0], game.hand_size, game.deck.size) == (lowest, hand, players * hand)
 
 
@@ -65,14 +70,56 @@ def test_a_deal_costs_its_hearts_and_the_queen(players, costs):
 
 def test_the_rule_of_thumb_throws_the_queen_and_leads_low():
     env = table(dealer=3)
-    assert env.setup.deck.names[greedy_action(env.setup, env.states)] == "2C"
+    assert env.game.deck.names[greedy_action(env.game, env.states)] == "2C"
     play(env, "2C 2D 2H")
-    assert env.setup.deck.names[greedy_action(env.setup, env.states)] == "QS"
+    assert env.game.deck.names[greedy_action(env.game, env.states)] == "QS"
 
 
-def test_it_is_a_batch_and_a_config_as_any_game():
+# --- as any built-in game -----------------------------------------------------------------------------------------
+
+
+def test_the_plug_in_lives_outside_the_package():
+    """Installed, and found by its entry point: neither in the folder of ``trick_envs`` nor in the one of the tests."""
+    package = Path(hearts_v0.__file__).parent
+    assert package.name == "hearts_game"
+    assert not package.is_relative_to(Path(trick_envs.__file__).parent.parent)
+
+
+def test_it_is_registered_with_pettingzoo_and_gymnasium():
+    assert gymnasium.make("trick_envs/Hearts-v0").unwrapped.game is load_game("hearts")
+    assert gymnasium.make_vec("trick_envs/Hearts-v0", 3, vectorization_mode="vector_entry_point").game.name == "hearts"
+    if hasattr(pettingzoo, "make"):  # since PettingZoo 1.27
+        assert pettingzoo.make("aec", "trick_envs/hearts-v0").unwrapped.game is load_game("hearts")
+    assert "Every heart taken costs 1" in hearts_v0.__doc__
+
+
+def test_it_is_a_batch_and_a_config():
     batch = BatchEnv("hearts", 16)
     batch.reset(seed=1)
     batch.step(batch.action_masks.argmax(axis=1))
     config = pytest.importorskip("training.config").load_config(CONFIG)
-    assert (config.setup().rules.name, config.setup().num_players) == ("hearts", 4)
+    assert (config.make_game().name, config.make_game().num_players) == ("hearts", 4)
+
+
+# --- the player ---------------------------------------------------------------------------------------------------
+
+
+def test_lowest_plays_its_lowest_card_in_the_order_of_the_deck():
+    env = table(dealer=1)
+    lowest = make_agent("lowest", env.game)
+    while env.phase != "over":
+        seen = env.observe(env.agent_selection)
+        env.step(int(lowest.act(seen["observation"][None], seen["action_mask"][None])[0]))
+    actions = env.record()["deals"][0]["actions"]
+    assert [card for seat, card in actions if seat == 0] == CLUBS.split()
+    assert [card for seat, card in actions if seat == 3] == SPADES.split()
+
+
+def test_lowest_plays_built_in_games():
+    env = gymnasium.make("trick_envs/Pepper-v0", opponents="lowest", seat=0)
+    _, info = env.reset(seed=1)
+    over = False
+    while not over:
+        _, _, over, _, info = env.step(int(info["action_mask"].argmax()))
+    lowest = make_agent("lowest", load_game("pepper"))
+    assert env.unwrapped.record() == play_match("pepper", dict.fromkeys(range(5), lowest), seed=1)

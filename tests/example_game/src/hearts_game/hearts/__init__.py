@@ -1,0 +1,20 @@
+"""Hearts at its plainest."""
+
+from hearts_game.hearts import features, heuristic, rules
+from trick_envs.engine.game import GameType
+from trick_envs.engine.state import FOLLOW, LEAD
+
+GAME = GameType(
+    name="hearts",
+    title="Hearts",
+    players=range(3, 7),
+    default_players=4,
+    deck=rules.deck,
+    hand_size=lambda num_players: rules.deck(num_players).size // num_players,
+    deals=lambda num_players: num_players,
+    phases=(LEAD, FOLLOW),
+    modules=(rules, features, heuristic),
+    state=rules.HeartsState,
+    blocks=features.blocks,
+    demands={FOLLOW: "whoever has the led suit must play it"},
+)

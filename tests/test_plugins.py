@@ -1,0 +1,232 @@
+"""Games and players of other packages: by entry point, and players also as ``package.module:function``."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pettingzoo
+import pytest
+
+from trick_envs import BatchEnv, game_names, load_game, make_agent
+from trick_envs.agents.greedy import GreedyAgent
+from trick_envs.agents.random import RandomAgent
+from trick_envs.discovery import built_in_games, plug_ins
+from trick_envs.engine.registry import game_type
+
+MODULE = '''
+import dataclasses
+
+import numpy as np
+
+from trick_envs.games.pepper import GAME as PEPPER
+
+
+class Highest:
+    """Plays its last legal card in the order of the deck."""
+
+    name = "highest"
+
+    def __init__(self, game, seed):
+        self.game, self.made_with = game, seed
+
+    def seed(self, seed):
+        pass
+
+    def act(self, observations, action_masks, states=None):
+        masks = np.asarray(action_masks)
+        return masks.shape[1] - 1 - masks[:, ::-1].argmax(axis=1)
+
+
+class Players:
+    highest = Highest
+
+
+def nobody(game, seed):
+    return None
+
+
+def lacks_act(game, seed):
+    return object()
+
+
+NUMBER = 7
+HOT_PEPPER = dataclasses.replace(PEPPER, name="hot_pepper", title="Hot Pepper")
+FALSE_PEPPER = dataclasses.replace(PEPPER, title="False Pepper")
+'''
+BROKEN = "import a_library_that_is_missing\n"
+ENTRY_POINTS = """
+[trick_envs.agents]
+highest = plug_in:Highest
+greedy = plug_in:Highest
+seven = plug_in:NUMBER
+nowhere = plug_in_missing:Highest
+
+[trick_envs.games]
+hot_pepper = plug_in:HOT_PEPPER
+renamed = plug_in:HOT_PEPPER
+seven = plug_in:NUMBER
+pepper = plug_in:FALSE_PEPPER
+"""
+HIGHEST = ("highest", "plug_in:Highest", "plug_in:Players.highest")
+
+
+def forget() -> None:
+    for found in (plug_ins, game_names, game_type):
+        found.cache_clear()
+    for module in ("plug_in", "plug_in_broken"):
+        sys.modules.pop(module, None)
+
+
+@pytest.fixture(autouse=True)
+def _installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """What an installed package consists of: its modules, and metadata with its entry points."""
+    metadata = tmp_path / "plug_in-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: plug-in\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text(ENTRY_POINTS)
+    (tmp_path / "plug_in.py").write_text(MODULE)
+    (tmp_path / "plug_in_broken.py").write_text(BROKEN)
+    monkeypatch.syspath_prepend(tmp_path)
+    forget()
+    yield
+    monkeypatch.undo()
+    forget()
+
+
+def highest(observations: Any, action_masks: Any) -> Any:
+    return action_masks.shape[1] - 1 - np.asarray(action_masks)[:, ::-1].argmax(axis=1)
+
+
+# --- players ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("spec", HIGHEST)
+def test_a_player_is_made_with_the_game_and_the_seed(spec: str) -> None:
+    game = load_game("pepper", 4)
+    agent: Any = make_agent(spec, game, seed=5)
+    assert (agent.name, agent.game, agent.made_with) == ("highest", game, 5)
+
+
+@pytest.mark.parametrize("spec", HIGHEST)
+def test_a_player_acts_on_a_batch(spec: str) -> None:
+    batch = BatchEnv("pepper", 8)
+    batch.reset(seed=1)
+    actions = make_agent(spec, batch.game).act(batch.observations, batch.action_masks, batch.states)
+    assert actions.tolist() == [np.flatnonzero(mask)[-1] for mask in batch.action_masks]
+
+
+def record(opponents: Any) -> Any:
+    """A match in which the learner plays its first legal card."""
+    env = gymnasium.make("trick_envs/Pepper-v0", opponents=opponents, seat=1, num_deals=1)
+    _, info = env.reset(seed=3)
+    over = False
+    while not over:
+        _, _, over, _, info = env.step(int(info["action_mask"].argmax()))
+    return env.unwrapped.record()  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("spec", HIGHEST)
+def test_a_player_is_an_opponent(spec: str) -> None:
+    expected = record(highest)
+    assert record(spec) == expected != record("random")
+    assert record(["random", "random", spec, "random"])["deals"][0]["score"] is not None
+
+
+@pytest.mark.parametrize("spec", HIGHEST)
+def test_a_player_is_an_opponent_in_a_vector_environment(spec: str) -> None:
+    def play(opponents: Any) -> list[bytes]:
+        env = gymnasium.make_vec(
+            "trick_envs/Pepper-v0", 5, vectorization_mode="vector_entry_point", opponents=opponents, num_deals=1
+        )
+        _, infos = env.reset(seed=3)
+        seen = []
+        for _ in range(20):
+            observations, rewards, _, _, infos = env.step(infos["action_mask"].argmax(axis=1))
+            seen += [observations.tobytes(), rewards.tobytes()]
+        return seen
+
+    assert play(spec) == play(highest) != play("random")
+
+
+def test_no_plug_in_takes_the_name_of_a_built_in_player() -> None:
+    assert isinstance(make_agent("greedy", load_game("pepper")), GreedyAgent)
+    assert isinstance(make_agent("random", load_game("pepper")), RandomAgent)
+
+
+def test_an_unknown_player_is_an_error_that_names_the_plug_ins() -> None:
+    with pytest.raises(ValueError, match=r"'highst' is no player: expected 'random', 'greedy', .*'highest'"):
+        make_agent("highst", load_game("pepper"))
+
+
+ERRORS = [
+    ("plug_in_missing:Highest", ValueError, "'plug_in_missing:Highest': No module named 'plug_in_missing'"),
+    ("plug_in.players:Highest", ValueError, "'plug_in.players:Highest': No module named 'plug_in.players'"),
+    ("plug_in:Lowest", ValueError, "'plug_in:Lowest': module 'plug_in' has no attribute 'Lowest'"),
+    ("plug_in:Players.lowest", ValueError, "'plug_in:Players.lowest': .*has no attribute 'lowest'"),
+    ("plug_in_broken:Highest", ValueError, "'plug_in_broken:Highest': No module named 'a_library_that_is_missing'"),
+    ("plug_in:NUMBER", ValueError, r"'plug_in:NUMBER': expected a function \(game, seed\) -> agent, not 7"),
+    ("plug_in:nobody", TypeError, r"plug_in:nobody: expected an agent with act\(.*\), not None"),
+    ("plug_in:lacks_act", TypeError, r"plug_in:lacks_act: expected an agent with act\(.*\), not <object"),
+    ("plug_in:", ValueError, "'plug_in:' is no player: expected .*'package.module:function'"),
+    ("seven", ValueError, r"'seven': expected a function \(game, seed\) -> agent, not 7"),
+    ("nowhere", ValueError, "'nowhere': No module named 'plug_in_missing'"),
+]
+
+
+@pytest.mark.parametrize(("spec", "error", "message"), ERRORS, ids=[spec for spec, _, _ in ERRORS])
+def test_what_is_wrong_with_a_player_is_said(spec: str, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        make_agent(spec, load_game("pepper"))
+    with pytest.raises(error, match=message):
+        gymnasium.make("trick_envs/Pepper-v0", opponents=spec)
+
+
+# --- games --------------------------------------------------------------------------------------------------------
+
+
+def test_a_game_is_loaded_by_its_name() -> None:
+    game = load_game("hot_pepper", 3)
+    assert (game.name, game.title, game.num_players) == ("hot_pepper", "Hot Pepper", 3)
+    assert pickle.loads(pickle.dumps(game)) is game
+    assert game.dtype == load_game("pepper").dtype
+
+
+def test_importing_the_package_registers_a_game(tmp_path: Path) -> None:
+    code = "import gymnasium, pettingzoo, trick_envs\nprint(gymnasium.spec('trick_envs/HotPepper-v0').kwargs['game'])\n"
+    if hasattr(pettingzoo, "make"):  # since PettingZoo 1.27
+        code += "print(pettingzoo.make('aec', 'trick_envs/hot_pepper-v0').unwrapped.game.name)"
+    printed = subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": str(tmp_path)}, capture_output=True, text=True,
+        check=True,
+    ).stdout  # fmt: skip
+    assert set(printed.split()) == {"hot_pepper"}
+
+
+def test_no_plug_in_takes_the_name_of_a_built_in_game() -> None:
+    assert set(built_in_games()) < set(game_names())
+    assert game_names().count("pepper") == 1
+    assert game_type("pepper").title == "Pepper"
+    assert load_game("pepper").title == "Pepper"
+
+
+def test_a_game_of_another_name_is_an_error() -> None:
+    with pytest.raises(TypeError, match="renamed: expected a GameType with this name, not <GameType hot_pepper>"):
+        load_game("renamed")
+
+
+def test_what_is_not_a_game_is_an_error() -> None:
+    with pytest.raises(TypeError, match="seven: expected a GameType with this name, not 7"):
+        load_game("seven")
+
+
+def test_an_unknown_game_is_an_error_that_names_the_plug_ins() -> None:
+    with pytest.raises(ValueError, match=r"there is no game 'bridge': choose one of .*hot_pepper"):
+        load_game("bridge")

@@ -1,0 +1,163 @@
+"""Match seeds: every purpose has deals of its own, and whatever plays uses those of its purpose."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from training.seeds import MAX_RUN_SEED, SEEDS_PER_RUN, Purpose, match_seeds, player_seeds
+from trick_envs import BatchEnv
+from trick_envs.engine.registry import load_game
+from trick_envs.engine.rng import MAX_SEED, SEED_BITS
+
+purposes = st.sampled_from(Purpose)
+run_seeds = st.integers(0, MAX_RUN_SEED)
+deals = st.integers(0, SEEDS_PER_RUN - 1)
+SMALL = {
+    "game": "donguri",
+    "num_players": 3,
+    "seed": 7,
+    "total_samples": 2000,
+    "ppo": {"n_envs": 16, "n_steps": 32, "batch_size": 128, "n_epochs": 1},
+    "network": {"shared": [16], "policy": [8], "value": [8]},
+    "evaluation": {"every_samples": 500, "deals": 3, "final_deals": 4},
+}
+
+
+def purpose_of(seed: int) -> int:
+    return seed >> 60
+
+
+@given(purposes, run_seeds, deals)
+@example(Purpose.PUBLISHING, MAX_RUN_SEED, SEEDS_PER_RUN - 1)
+def test_a_match_seed_tells_its_purpose_its_run_and_its_deal(purpose: Purpose, seed: int, deal: int) -> None:
+    (found,) = match_seeds(purpose, seed, deal, 1).tolist()
+    assert 0 <= found <= MAX_SEED
+    assert (found >> 60, (found >> 24) & (2**36 - 1), found & (2**24 - 1)) == (purpose, seed, deal)
+
+
+@given(st.tuples(purposes, run_seeds, deals), st.tuples(purposes, run_seeds, deals), st.integers(1, 1000))
+def test_two_ranges_share_a_seed_only_if_they_are_of_one_purpose_and_run(
+    one: tuple[Purpose, int, int], other: tuple[Purpose, int, int], count: int
+) -> None:
+    ranges = []
+    for purpose, seed, first in (one, other):
+        ranges.append(set(match_seeds(purpose, seed, first, min(count, SEEDS_PER_RUN - first)).tolist()))
+    assert bool(ranges[0] & ranges[1]) == (one[:2] == other[:2] and abs(one[2] - other[2]) < count)
+
+
+@settings(deadline=None)  # the first call compiles
+@given(st.integers(0, MAX_SEED))
+def test_later_matches_of_an_environment_stay_in_the_range_of_training(seed: int) -> None:
+    games = BatchEnv("donguri", 1, 3)
+    games.reset([seed])
+    for _ in range(3):
+        games.reset()
+        following = int(games.states["seed"][0])
+        assert following < 2**SEED_BITS
+        assert purpose_of(following) == Purpose.TRAINING
+
+
+@pytest.mark.parametrize(
+    ("seed", "first", "count"), [(-1, 0, 1), (MAX_RUN_SEED + 1, 0, 1), (0, -1, 1), (0, SEEDS_PER_RUN - 1, 2)]
+)
+def test_seeds_out_of_range_are_errors(seed: int, first: int, count: int) -> None:
+    with pytest.raises(ValueError, match=r"^(seed|deals): expected"):
+        match_seeds(Purpose.TRAINING, seed, first, count)
+
+
+@given(purposes, run_seeds)
+def test_players_have_seeds_of_their_own(purpose: Purpose, seed: int) -> None:
+    player, opponent = player_seeds(purpose, seed)
+    assert player != opponent
+    assert all(0 <= each <= MAX_SEED for each in (player, opponent))
+    others = [player_seeds(another, seed) for another in Purpose if another != purpose]
+    assert not {player, opponent} & {each for pair in others for each in pair}
+
+
+@pytest.fixture
+def resets(monkeypatch: pytest.MonkeyPatch) -> list[list[int]]:
+    """The seeds that batches of more than one game start with (one game is for warming up)."""
+    found: list[list[int]] = []
+    original = BatchEnv.reset
+
+    def reset(self: BatchEnv, seed: Any = None) -> None:
+        if self.num_envs > 1:
+            one = isinstance(seed, (int, np.integer))
+            found.append([seed + i for i in range(self.num_envs)] if one else [int(each) for each in seed])
+        original(self, seed)
+
+    monkeypatch.setattr(BatchEnv, "reset", reset)
+    return found
+
+
+@pytest.mark.parametrize("against", [None, "greedy"])
+def test_a_run_and_its_evaluations_play_different_deals(
+    tmp_path: Path, resets: list[list[int]], monkeypatch: pytest.MonkeyPatch, against: str | None
+) -> None:
+    pytest.importorskip("sb3_contrib")
+    from rich.console import Console
+
+    from training import run
+    from training.config import RunConfig
+    from training.selfplay import SelfPlayVecEnv
+
+    learned_from: set[int] = set()
+    original, evaluate = SelfPlayVecEnv.step_async, run.evaluate
+
+    def step(self: SelfPlayVecEnv, actions: Any) -> None:
+        learned_from.update(self.games.states["seed"].tolist())
+        original(self, actions)
+
+    def interrupted(*given: Any) -> Any:
+        if len(resets) > 3:  # the games of training, and the first evaluation against two opponents
+            raise KeyboardInterrupt
+        return evaluate(*given)
+
+    monkeypatch.setattr(SelfPlayVecEnv, "step_async", step)
+    config, quiet = RunConfig.model_validate({**SMALL, "against": against}), Console(quiet=True)
+    with monkeypatch.context() as patch:
+        patch.setattr(run, "evaluate", interrupted)
+        with pytest.raises(run.Interrupted):
+            run.train(config, tmp_path, quiet)
+    done = json.loads((tmp_path / "progress.json").read_text())["samples"]
+    assert 0 < done < config.total_samples
+    run.resume(tmp_path, quiet)
+
+    began = [set(seeds) for seeds in resets if purpose_of(seeds[0]) == Purpose.TRAINING]
+    assert [len(seeds) for seeds in began] == [16, 16]
+    assert began[0] == set(match_seeds(Purpose.TRAINING, 7, 0, 16).tolist())
+    assert not began[0] & began[1]  # a resumed run does not learn from the same matches again
+    assert (began[0] | began[1]) < learned_from
+    assert {purpose_of(seed) for seed in learned_from} == {Purpose.TRAINING}
+    for purpose, count in ((Purpose.MONITORING, 3), (Purpose.FINAL, 4)):
+        evaluated = [set(seeds) for seeds in resets if purpose_of(seeds[0]) == purpose]
+        assert len(evaluated) >= 2
+        assert all(seeds == set(match_seeds(purpose, 7, 0, count).tolist()) for seeds in evaluated)
+    assert {purpose_of(seeds[0]) for seeds in resets} == {Purpose.TRAINING, Purpose.MONITORING, Purpose.FINAL}
+
+
+@pytest.mark.parametrize("purpose", [Purpose.CHOOSING, Purpose.PUBLISHING])
+def test_an_arena_plays_the_deals_of_its_purpose(tmp_path: Path, resets: list[list[int]], purpose: Purpose) -> None:
+    pytest.importorskip("openskill")
+    from training.arena import make_plan, play_arena
+
+    plan = make_plan(load_game("donguri", 3, 1), ["random", "greedy", "pimc:1"], 30, seed=9, purpose=purpose)
+    play_arena(plan, tmp_path)
+    wanted = set(match_seeds(purpose, 9, 0, 30).tolist())
+    assert {seed for seeds in resets for seed in seeds} == wanted
+
+
+def test_an_evaluation_chooses_unless_told_otherwise(resets: list[list[int]]) -> None:
+    from training.evaluation import evaluate
+    from trick_envs import make_agent
+
+    game = load_game("donguri", 3, 1)
+    evaluate(game, make_agent("random", game), make_agent("greedy", game), 5, 2)
+    assert {seed for seeds in resets for seed in seeds} == set(match_seeds(Purpose.CHOOSING, 2, 0, 5).tolist())

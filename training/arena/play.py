@@ -1,0 +1,59 @@
+"""The loop of an arena."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from pathlib import Path
+
+from training.arena.executor import make_executor
+from training.arena.log import LOG, Log
+from training.arena.pair import Chunk, Pair, play_chunk
+from training.arena.plan import Plan
+from training.arena.standings import Standings
+
+
+def play_arena(
+    plan: Plan, folder: Path, workers: int = 1, on_progress: Callable[[int, int, Pair], None] | None = None
+) -> Standings:
+    """Plays the deals of a plan that a folder does not hold yet.
+
+    Args:
+        plan: from ``make_plan``.
+        folder: where finished chunks are saved, and read from.
+        workers: number of processes; the table is the same for any number.
+        on_progress: called with the number of deals that count so far, the number that may be needed, and the pair
+            that has just played.
+
+    Raises:
+        ValueError: if the folder holds an arena with other settings.
+        ChildProcessError: if a process died; finished chunks are saved.
+        KeyboardInterrupt: on Ctrl-C; finished chunks are saved.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    log = Log(folder / LOG, plan)
+    pairs = [Pair(plan, one, other) for one, other in plan.pairs()]
+    by_ids = {pair.ids: pair for pair in pairs}
+    for chunk in log.chunks:
+        if chunk.players in by_ids:
+            by_ids[chunk.players].add(chunk)
+    playing: dict[Future[Chunk], Pair] = {}
+    with make_executor(workers if any(pair.is_open for pair in pairs) else 1) as executor:
+        while any(pair.is_open for pair in pairs):
+            while len(playing) < workers:
+                waiting = [
+                    (task.first, i, task) for i, pair in enumerate(pairs) if (task := pair.next_task(2 * workers))
+                ]
+                if not waiting:
+                    break
+                _, i, task = min(waiting, key=lambda entry: entry[:2])  # all pairs advance together
+                pairs[i].start(task)
+                playing[executor.submit(play_chunk, task)] = pairs[i]
+            for future in wait(playing, return_when=FIRST_COMPLETED).done:
+                pair, chunk = playing.pop(future), future.result()
+                log.add(chunk)
+                pair.add(chunk)
+                if on_progress is not None:
+                    total = sum(plan.deals if pair.is_open else len(pair.margins) for pair in pairs)
+                    on_progress(sum(len(pair.margins) for pair in pairs), total, pair)
+    return Standings(plan, pairs)

@@ -1,0 +1,26 @@
+"""The random player."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from trick_envs.agents.agent import Actions
+from trick_envs.agents.chance import Chance, pick
+
+
+class RandomAgent:
+    """Plays a random legal card; all have the same probability."""
+
+    name = "random"
+
+    def __init__(self, seed: int = 0) -> None:
+        self.seed(seed)
+
+    def seed(self, seed: int) -> None:
+        self._chance = Chance(seed)
+
+    def act(self, observations: Any, action_masks: Any, states: Any = None) -> Actions:
+        masks = np.asarray(action_masks)
+        return pick(masks != 0, self._chance.draw(len(masks), states))

@@ -1,0 +1,75 @@
+"""Many games in lock step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from trick_envs.engine.kernels.binding import kernel
+from trick_envs.engine.kernels.observing import scratch_row, write_mask, write_row
+from trick_envs.engine.kernels.playing import advance, pay, resolve_card, start_match
+from trick_envs.engine.rng import draw_seed
+from trick_envs.engine.state import OVER, States
+
+
+@kernel
+def reset_batch(states: States, template: Any, seeds: Any) -> None:
+    """Starts a match in every record; ``seeds`` has one ``uint64`` per record."""
+    for i in range(states.shape[0]):
+        start_match(states, i, template, seeds[i])
+
+
+@kernel
+def observe_batch(states: States, observations: Any, masks: Any, seats: Any) -> None:
+    """Observation and mask of the seat to act, for every record."""
+    scratch = scratch_row(observations)
+    for i in range(states.shape[0]):
+        state = states[i]
+        seats[i] = state.seat
+        write_mask(state, masks[i])
+        write_row(state, state.seat, scratch, observations, i)
+
+
+@kernel
+def resolve_rows(states: States, rows: Any, actions: Any, cards: Any) -> int:
+    """Writes the card that ``actions[k]`` names in game ``rows[k]``; returns the first ``k`` that is illegal, or -1."""
+    for k in range(rows.shape[0]):
+        action = actions[k]
+        state = states[rows[k]]
+        if action < 0 or action >= state.kinds or state.phase == OVER:
+            return k
+        cards[k] = resolve_card(state, action)
+        if cards[k] < 0:
+            return k
+    return -1
+
+
+@kernel
+def step_rows(
+    states: States,
+    template: Any,
+    rows: Any,
+    cards: Any,
+    mode: int,
+    observations: Any,
+    masks: Any,
+    seats: Any,
+    rewards: Any,
+    ends: Any,
+) -> None:
+    """Plays a legal action in each of these records, starts the next match where one ended, and writes observations."""
+    scratch = scratch_row(observations)
+    for k in range(rows.shape[0]):
+        i = rows[k]
+        state = states[i]
+        ends[i] = 0
+        if advance(state, cards[k]):
+            pay(state, mode, rewards[i])
+            if state.phase == OVER:
+                ends[i] = 1
+                start_match(states, i, template, draw_seed(state))
+        else:
+            for seat in range(state.num_players):
+                rewards[i, seat] = 0.0
+        seats[i] = state.seat
+        write_mask(state, masks[i])
+        write_row(state, state.seat, scratch, observations, i)

@@ -1,0 +1,129 @@
+"""Observing: what a seat sees, what it may do, and everything at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from trick_envs.engine.cards import WORD, cards, intersection
+from trick_envs.engine.hooks import features, legal, secrets
+from trick_envs.engine.kernels.binding import HANDS_SEEN, PHASES_OF_GAME, kernel
+from trick_envs.engine.kernels.playing import kinds_of
+from trick_envs.engine.lowlevel import SLACK, clear_bytes, copy_bytes, spill_zeros, write_bits
+from trick_envs.engine.observation import write_by_seat, write_cards, write_number
+from trick_envs.engine.state import OVER, State, States
+from trick_envs.engine.table import hand_size, left, rank, relative, suit
+
+
+@kernel
+def write_known(state: State, observer: int, out: Any, at: int) -> int:
+    """What the observer knows of the other hands, its left neighbour's first; returns where it ends."""
+    seat = observer
+    for _ in range(state.num_players - 1):
+        seat = left(state, seat)
+        at = write_cards(state, intersection(cards(state.hand[seat]), cards(state.seen[observer])), out, at)
+    return at
+
+
+@kernel
+def write_mask(state: State, out: Any) -> None:
+    """Which actions are legal for the seat to act; none when the match is over."""
+    if state.phase == OVER:
+        clear_bytes(out, 0, state.kinds)
+        return
+    named = kinds_of(state, legal(state))
+    write_bits(named[0], named[1], WORD, out, 0, state.kinds)
+
+
+@kernel
+def write_observation(state: State, observer: int, out: Any, at: int) -> int:
+    """What ``trick_envs/engine/observation.py`` lists, from ``out[at]`` on; returns where it ends."""
+    n, suits, ranks = state.num_players, state.num_suits, state.num_ranks
+    at = write_cards(state, cards(state.hand[observer]), out, at)
+    if HANDS_SEEN:
+        at = write_known(state, observer, out, at)
+    seat = observer
+    for _ in range(n):
+        at = write_cards(state, cards(state.gone[seat]), out, at)
+        seat = seat + 1 if seat + 1 < n else 0
+
+    spill_zeros(out, at, n * (suits + ranks))
+    for i in range(state.trick_size):
+        card = state.trick[i]
+        slot = at + relative(state, state.trick_seat[i], observer) * (suits + ranks)
+        out[slot + suit(state, card)] = 1
+        out[slot + suits + rank(state, card)] = 1
+    at += n * (suits + ranks)
+
+    at = write_by_seat(state, state.void, suits, observer, out, at)
+    seat = observer
+    for i in range(n):
+        out[at + i] = hand_size(state, seat)
+        seat = seat + 1 if seat + 1 < n else 0
+    at += n
+
+    for i in range(len(PHASES_OF_GAME)):
+        out[at + i] = state.phase == PHASES_OF_GAME[i]
+    at += len(PHASES_OF_GAME)
+    spill_zeros(out, at, 2 * n)
+    if state.phase != OVER:
+        out[at + relative(state, state.seat, observer)] = 1
+    out[at + n + relative(state, state.dealer, observer)] = 1
+    at += 2 * n
+
+    at = write_number(state.deal_number, out, at)
+    at = write_number(max(state.num_deals - state.deal_number - 1, 0), out, at)
+    seat = observer
+    for _ in range(n):
+        at = write_number(state.score[seat], out, at)
+        seat = seat + 1 if seat + 1 < n else 0
+    return features(state, observer, out, at)
+
+
+ROOM_BEHIND = 3 * SLACK  # in a buffer for one observation: blocks are written with a surplus (``engine/lowlevel.py``)
+
+
+@kernel
+def scratch_row(observations: Any) -> Any:
+    """A buffer for one observation."""
+    return np.empty(observations.shape[1] + ROOM_BEHIND, np.int8)
+
+
+@kernel
+def write_row(state: State, observer: int, scratch: Any, observations: Any, i: int) -> None:
+    """Writes an observation to ``observations[i]`` by way of ``scratch``: whole lines go to memory faster."""
+    write_observation(state, observer, scratch, 0)
+    copy_bytes(scratch, 0, observations[i], 0, observations.shape[1])
+
+
+@kernel
+def observe(states: States, i: int, observer: int, observation: Any, mask: Any) -> int:
+    """Writes the observation and mask of one seat of ``states[i]``, both ``int8``; returns the observation's length."""
+    state = states[i]
+    if observer == state.seat:
+        write_mask(state, mask)
+    else:
+        clear_bytes(mask, 0, state.kinds)
+    return write_observation(state, observer, observation, 0)
+
+
+@kernel
+def observe_float(states: States, observer: int, scratch: Any, observation: Any, mask: Any) -> None:
+    """``observe`` in ``states[0]`` with an observation in ``float32``, by way of ``scratch`` (``scratch_row``)."""
+    observe(states, 0, observer, scratch, mask)
+    for i in range(observation.shape[0]):
+        observation[i] = scratch[i]
+
+
+@kernel
+def write_full_state(states: States, i: int, out: Any) -> int:
+    """Writes the vector of ``state()``; returns its length."""
+    state = states[i]
+    at = 0
+    for seat in range(state.num_players):
+        at = write_cards(state, cards(state.hand[seat]), out, at)
+    if HANDS_SEEN:
+        for seat in range(state.num_players):
+            at = write_known(state, seat, out, at)
+    return write_observation(state, 0, out, secrets(state, out, at))

@@ -1,0 +1,133 @@
+"""One learner per game; the other seats are played by compiled players, or by Python agents, for which it waits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from trick_envs.engine.kernels.binding import kernel
+from trick_envs.engine.kernels.observing import scratch_row, write_mask, write_observation
+from trick_envs.engine.kernels.players import greedy, random_card
+from trick_envs.engine.kernels.playing import advance, begin_deal, pay, resolve_card, start_match
+from trick_envs.engine.lowlevel import clear_bytes, splitmix
+from trick_envs.engine.rng import draw_from, draw_seed
+from trick_envs.engine.state import OVER, States, Streams
+from trick_envs.engine.table import relative
+
+NOBODY, NAMED, RANDOM_PLAYER, GREEDY_PLAYER = -4, -3, -2, -1  # who plays; other numbers are Python agents
+ILLEGAL_MODES = ("terminate", "raise", "random")
+END_MATCH, RAISE, PLAY_RANDOM = range(len(ILLEGAL_MODES))
+
+
+@kernel
+def next_seeds(states: States, rows: Any, seeds: Any) -> None:
+    """The seed of the match that follows the one in each of these rows."""
+    for k in range(rows.shape[0]):
+        seeds[k] = draw_seed(states[rows[k]])
+
+
+@kernel
+def draw_seat(states: States, i: int, streams: Streams) -> int:
+    """Seeds ``streams[i]`` from the seed of the match in ``states[i]``, independent of its deals; a random seat."""
+    state = states[i]
+    _, bits = splitmix(state.seed)
+    _, bits = splitmix(bits)
+    _, streams[i] = splitmix(bits)
+    return draw_from(streams, i, state.num_players)
+
+
+@kernel
+def seat_learners(
+    states: States, template: Any, rows: Any, seeds: Any, dealer: int, seat: int, streams: Streams, seats: Any
+) -> None:
+    """Starts a match in each of these rows; ``dealer`` and the learner's ``seat`` are drawn from its seed if -1."""
+    for k in range(rows.shape[0]):
+        i = rows[k]
+        start_match(states, i, template, seeds[k])
+        drawn = draw_seat(states, i, streams)
+        seats[i] = drawn if seat < 0 else seat
+        if dealer >= 0:
+            state = states[i]
+            state.dealer = dealer
+            begin_deal(state)
+
+
+@kernel
+def play_rows(
+    states: States,
+    rows: Any,
+    actions: Any,
+    seats: Any,
+    opponents: Any,
+    streams: Streams,
+    mode: int,
+    illegal: int,
+    rewards: Any,
+    over: Any,
+    waiting: Any,
+) -> None:
+    """Plays in each of these rows until its learner or a Python agent is to act, or the match is over.
+
+    Args:
+        rows: indices into the other arrays, which have one entry per game.
+        actions: one per row, for the seat to act; empty, if only opponents have to act.
+        seats: where the learners sit.
+        opponents: who plays the seats from the learner's left neighbour on.
+        rewards: what the learners get is added here.
+        over: set where the match has ended, regularly or by an illegal action.
+        waiting: set to the number of the Python agent that has to act, else to -1.
+    """
+    pays = np.zeros(16, np.float64)
+    for k in range(rows.shape[0]):
+        i = rows[k]
+        state = states[i]
+        learner = seats[i]
+        player = NAMED if actions.shape[0] > 0 else NOBODY
+        waiting[i] = -1
+        while True:
+            if player == NOBODY:
+                if state.phase == OVER:
+                    over[i] = True
+                    break
+                if state.seat == learner:
+                    break
+                player = opponents[relative(state, state.seat, learner) - 1]
+                if player >= 0:
+                    waiting[i] = player
+                    break
+
+            if player == RANDOM_PLAYER:
+                card = random_card(state, streams, i)
+            else:
+                action = actions[k] if player == NAMED else greedy(state)
+                card = resolve_card(state, action) if 0 <= action < state.kinds else -1
+
+            if card >= 0:
+                player = NOBODY
+                if advance(state, card):
+                    pay(state, mode, pays)
+                    rewards[i] += pays[learner]
+            elif illegal == PLAY_RANDOM:
+                player = RANDOM_PLAYER
+            else:
+                rewards[i] = -1.0
+                over[i] = True
+                break
+
+
+@kernel
+def observe_rows(states: States, rows: Any, seats: Any, over: Any, observations: Any, masks: Any) -> None:
+    """Observations (``float32``) and masks of the seats ``seats[i]``, one row for each of these games."""
+    seen, length = scratch_row(observations), observations.shape[1]
+    for k in range(rows.shape[0]):
+        i = rows[k]
+        state = states[i]
+        seat = seats[i]
+        if over[i] or seat != state.seat:
+            clear_bytes(masks[k], 0, state.kinds)
+        else:
+            write_mask(state, masks[k])
+        write_observation(state, seat, seen, 0)
+        for j in range(length):
+            observations[k, j] = seen[j]

@@ -1,0 +1,114 @@
+"""Play-outs, and perfect-information Monte Carlo search (Long, Sturtevant, Buro, Furtak 2010)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from trick_envs.engine.cards import EMPTY, CardSet, first, is_empty, just, nth, rest, size, without
+from trick_envs.engine.hooks import legal, play, score_deal
+from trick_envs.engine.kernels.binding import kernel, noinline
+from trick_envs.engine.kernels.players import greedy
+from trick_envs.engine.kernels.playing import kinds_of, resolve_card
+from trick_envs.engine.rng import decision_bits, draw
+from trick_envs.engine.search.worlds import resample
+from trick_envs.engine.state import OVER, State, States, Streams
+
+EPSILON = 0.25  # the share of random plays in the play-outs of searches that know the true world
+MIN_STANDARD_ERRORS = 1.0  # by how many an action must look better than the baseline to be preferred
+
+
+@noinline
+@kernel
+def play_out(state: State, epsilon: float) -> None:
+    """Plays the deal to its end by the rule of thumb, with probability ``epsilon`` a random card; scores the deal."""
+    while state.phase != OVER:
+        if epsilon > 0.0 and draw(state, 1 << 20) < epsilon * (1 << 20):
+            allowed = kinds_of(state, legal(state))
+            action = nth(allowed, draw(state, size(allowed)))
+        else:
+            action = greedy(state)
+        play(state, resolve_card(state, action))
+    score_deal(state)
+
+
+@kernel
+def margin(state: State, seat: int) -> float:
+    """The seat's points of the deal minus the mean of the others' (the other team's)."""
+    n, total = state.num_players, 0
+    for other in range(n):
+        total += state.deal_score[other]
+    own = state.deal_score[seat]
+    if state.teams:
+        return own - (total - 2 * own) / 2
+    return own - (total - own) / (n - 1)
+
+
+@noinline
+@kernel
+def value_of(scratch: Any, action: int, seat: int) -> float:
+    """The margin of a seat when an action is played in the world ``scratch[0]``, and the rest by the rule of thumb."""
+    scratch[1] = scratch[0]
+    world = scratch[1]
+    play(world, resolve_card(world, action))
+    play_out(world, 0.0)
+    return margin(world, seat)
+
+
+@kernel
+def begin_decision(states: States, i: int, seed: Any, streams: Streams, sums: Any) -> CardSet:
+    """Seeds the generator ``streams[i]`` and clears the statistics; returns the legal actions, none after the end."""
+    state = states[i]
+    streams[i] = decision_bits(state, seed)
+    sums[:] = 0.0
+    return EMPTY if state.phase == OVER else kinds_of(state, legal(state))
+
+
+@kernel
+def record_comparison(sums: Any, action: int, advantage: float) -> None:
+    """Counts one more world in which an action was compared with the baseline."""
+    sums[0, action] += advantage
+    sums[1, action] += advantage * advantage
+    sums[2, action] += 1.0
+
+
+@kernel
+def best_by_confidence(baseline: int, actions: CardSet, sums: Any) -> int:
+    """The action with the largest lower confidence bound of its advantage over the baseline, whose own is 0.
+
+    The bound is the mean advantage in the same worlds minus ``MIN_STANDARD_ERRORS`` standard errors.
+    """
+    best, most, actions = baseline, 0.0, without(actions, just(baseline))
+    while not is_empty(actions):
+        action = first(actions)
+        actions = rest(actions)
+        mean = sums[0, action] / sums[2, action]
+        variance = max(sums[1, action] / sums[2, action] - mean * mean, 0.0)
+        bound = mean - MIN_STANDARD_ERRORS * math.sqrt(variance / sums[2, action])
+        if bound > most:
+            best, most = action, bound
+    return best
+
+
+@kernel
+def pimc(
+    states: States, worlds: int, seed: Any, actions: Any, streams: Streams, scratch: Any, work: Any, sums: Any
+) -> None:  # fmt: skip
+    """The best action over sampled worlds, each played out by the rule of thumb; for every unfinished game.
+
+    ``actions`` holds the baseline actions (the rule of thumb's, or a policy's), and is overwritten.
+    """
+    for i in range(states.shape[0]):
+        seat, baseline, allowed = states[i].seat, actions[i], begin_decision(states, i, seed, streams, sums)
+        if size(allowed) < 2:
+            continue
+        for _ in range(worlds):
+            scratch[0] = states[i]
+            resample(scratch[0], seat, streams, i, work)
+            standard = value_of(scratch, baseline, seat)
+            left_over = without(allowed, just(baseline))
+            while not is_empty(left_over):
+                action = first(left_over)
+                left_over = rest(left_over)
+                record_comparison(sums, action, value_of(scratch, action, seat) - standard)
+        actions[i] = best_by_confidence(baseline, allowed, sums)

@@ -1,0 +1,166 @@
+"""Hidden worlds: the cards that a seat has not seen are redealt."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from trick_envs.engine.cards import CardSet, cards, first, has, is_empty, just, nth, put, rest, size, union, without
+from trick_envs.engine.hooks import complete_world, is_consistent, place_hidden, remove_hidden
+from trick_envs.engine.kernels.binding import kernel, noinline
+from trick_envs.engine.lowlevel import splitmix
+from trick_envs.engine.rng import draw_from
+from trick_envs.engine.state import State, States, Streams
+from trick_envs.engine.table import suit_cards
+
+OLD, WHERE, NEW = range(3)  # rows of the scratch table of ``resample``: card before, slot, card after
+ROWS, WIDTH = 3, 128
+
+TRIES = 200  # attempts to draw a world that respects the voids; see ``resample``
+WORLDS = 20  # worlds drawn until one is consistent
+
+LOG_FACTORIAL = np.array([math.lgamma(n + 1.0) for n in range(WIDTH)])
+
+
+@kernel
+def log_ways(some: int, chosen: int) -> float:
+    """The logarithm of a binomial coefficient."""
+    return LOG_FACTORIAL[some] - LOG_FACTORIAL[chosen] - LOG_FACTORIAL[some - chosen]
+
+
+@kernel
+def without_voids(state: State, seat: int, some: CardSet) -> CardSet:
+    """The cards in ``some`` that the seat may hold: none of a suit of which play has shown it void."""
+    for suit in range(state.num_suits):
+        if state.void[seat * state.num_suits + suit]:
+            some = without(some, suit_cards(state, suit))
+    return some
+
+
+@kernel
+def draw_hands(state: State, slots: int, unseen: CardSet, exact: bool, streams: Streams, i: int, work: Any) -> bool:
+    """Draws a card for every slot; returns whether the world is accepted.
+
+    The seats draw one after the other, those that may hold the fewest of the cards first, each uniformly from what it
+    may hold. A world with fewer choices on the way is then more probable, so worlds are accepted with a probability
+    that corrects for it (``exact``).
+    """
+    n, left_over, log_kept = state.num_players, unseen, 0.0
+    total, drawn, done = size(unseen), 0, 0
+    for _ in range(n):
+        best, fewest = -1, WIDTH
+        for seat in range(n):
+            if (done >> seat) & 1 == 0:
+                may_hold = size(without_voids(state, seat, unseen))
+                if may_hold < fewest:
+                    best, fewest = seat, may_hold
+        done |= 1 << best
+        wanted = 0
+        for slot in range(slots):
+            wanted += work[WHERE, slot] == best
+        allowed = without_voids(state, best, left_over)
+        count = size(allowed)
+        if count < wanted:
+            return False
+        log_kept += log_ways(count, wanted) - log_ways(min(fewest, total - drawn), wanted)
+        drawn += wanted
+        for slot in range(slots):
+            if work[WHERE, slot] == best:
+                card = nth(allowed, draw_from(streams, i, count))
+                work[NEW, slot] = card
+                allowed, left_over = without(allowed, just(card)), without(left_over, just(card))
+                count -= 1
+    for slot in range(slots):
+        if work[WHERE, slot] >= n:
+            card = nth(left_over, draw_from(streams, i, size(left_over)))
+            work[NEW, slot] = card
+            left_over = without(left_over, just(card))
+    if not exact or log_kept >= 0.0:
+        return True
+    return draw_from(streams, i, 1 << 30) < math.exp(log_kept) * (1 << 30)
+
+
+@kernel
+def move_knowledge(state: State, seat: int, slots: int, work: Any) -> None:
+    """Whoever knew the old card in a slot knows the new one."""
+    for other in range(state.num_players):
+        if other == seat:
+            continue
+        before = cards(state.seen[other])
+        for slot in range(slots):
+            state.seen[other, 0] &= ~just(work[OLD, slot])[0]
+            state.seen[other, 1] &= ~just(work[OLD, slot])[1]
+        for slot in range(slots):
+            if has(before, work[OLD, slot]):
+                put(state.seen[other], work[NEW, slot])
+
+
+@noinline
+@kernel
+def deal_unseen(state: State, seat: int, streams: Streams, i: int, work: Any) -> None:
+    """Redeals the cards that ``seat`` has not seen; see ``resample``."""
+    n, slots, unseen = state.num_players, 0, (0, 0)
+    for other in range(n):
+        if other == seat:
+            continue
+        hidden = without(cards(state.hand[other]), cards(state.seen[seat]))
+        state.hand[other, 0] &= ~hidden[0]
+        state.hand[other, 1] &= ~hidden[1]
+        while not is_empty(hidden):
+            work[OLD, slots], work[WHERE, slots] = first(hidden), other
+            slots += 1
+            hidden = rest(hidden)
+    slots = remove_hidden(state, seat, work[OLD], work[WHERE], slots)
+    for slot in range(slots):
+        unseen = union(unseen, just(work[OLD, slot]))
+    kept = False
+    for attempt in range(TRIES):
+        kept = draw_hands(state, slots, unseen, attempt < TRIES // 2, streams, i, work)
+        if kept:
+            break
+    if not kept:
+        for slot in range(slots):
+            card = nth(unseen, draw_from(streams, i, slots - slot))
+            work[NEW, slot] = card
+            unseen = without(unseen, just(card))
+    for slot in range(slots):
+        if work[WHERE, slot] < n:
+            put(state.hand[work[WHERE, slot]], work[NEW, slot])
+        else:
+            place_hidden(state, work[WHERE, slot], work[NEW, slot])
+    move_knowledge(state, seat, slots, work)
+    complete_world(state, seat, work[OLD], work[NEW], slots, streams, i)
+
+
+@kernel
+def draw_bits(streams: Streams, i: int) -> Any:
+    """64 random bits from ``streams[i]``."""
+    streams[i], bits = splitmix(streams[i])
+    return bits
+
+
+@noinline
+@kernel
+def resample(state: State, seat: int, streams: Streams, i: int, work: Any) -> None:
+    """Replaces what ``seat`` has not seen by a random world; its observation does not change in any bit.
+
+    The cards that it has not seen are redealt to the slots in which they lie; whoever knew the card in a slot knows the
+    new one. By rejection sampling, the world is uniform over all worlds with the same hand sizes that respect what play
+    has publicly shown (voids) and that are consistent for the game. After ``TRIES`` or ``WORLDS`` rejections it may be
+    only nearly uniform, or not consistent. The choices of opponents are not used as evidence. The record's generator is
+    reseeded: no search can see later deals.
+    """
+    for _ in range(WORLDS):
+        deal_unseen(state, seat, streams, i, work)
+        if is_consistent(state, seat):
+            break
+    state.rng = draw_bits(streams, i)
+
+
+@kernel
+def resample_batch(states: States, seats: Any, streams: Streams, work: Any) -> None:
+    """``resample`` in every record, for the seat given for it, with the stream given for it."""
+    for i in range(states.shape[0]):
+        resample(states[i], seats[i], streams, i, work)

@@ -1,0 +1,111 @@
+"""Hidden worlds of Tricky Express: the cards that others have named, their notes, and what the forced gifts reveal."""
+
+from __future__ import annotations
+
+from trick_envs.engine.cards import cards, first, is_empty, nth, put, rest, size, without
+from trick_envs.engine.compile import rule
+from trick_envs.engine.rng import draw_from
+from trick_envs.engine.state import PASS, Numbers, Place, Streams
+from trick_envs.engine.table import card_flags, card_of_flags, left, move, rank, right
+from trick_envs.games.tricky_express.rules import (
+    EXCHANGED,
+    GIVEN,
+    GOT,
+    LEFT,
+    RIGHT,
+    TrickyExpressState,
+    forced,
+    note,
+    of_highest_rank,
+)
+
+OFFER = 16  # slot numbers: this, the seat that named the card, and 4 more if it goes to the left
+
+
+@rule
+def remove_hidden(state: TrickyExpressState, seat: int, cards_before: Numbers, slots: Numbers, count: int) -> int:
+    """The cards that the other seats have named and not yet handed over."""
+    for other in range(state.num_players):
+        if other != seat:
+            for offer in (cards(state.to_right[other]), cards(state.to_left[other])):
+                if not is_empty(offer):
+                    to_left = offer == cards(state.to_left[other])
+                    cards_before[count], slots[count] = first(offer), OFFER + other + 4 * to_left
+                    count += 1
+            state.to_right[other, 0] = state.to_right[other, 1] = 0
+            state.to_left[other, 0] = state.to_left[other, 1] = 0
+    return count
+
+
+@rule
+def place_hidden(state: TrickyExpressState, slot: int, card: int) -> None:
+    """Puts a card where a seat keeps the one that it has named for a neighbour."""
+    giver = (slot - OFFER) % 4
+    put(state.to_right[giver] if slot < OFFER + 4 else state.to_left[giver], card)
+
+
+@rule
+def complete_world(
+    state: TrickyExpressState,
+    seat: int,
+    cards_before: Numbers,
+    cards_after: Numbers,
+    count: int,
+    streams: Streams,
+    i: int,
+) -> None:
+    """The notes of others about their exchanges with each other name the new cards; forced gifts are chosen again.
+
+    (The note of a finished exchange may then show a forced gift that was not of the highest rank.)
+    """
+    for other in range(state.num_players):
+        if other == seat:
+            continue
+        for k in range(EXCHANGED):
+            partner, at = right(state, other) if k & 1 == RIGHT else left(state, other), other * EXCHANGED + k
+            handed_over = state.named >= 2 * state.num_players * (1 + k // 4)
+            if state.exchanged[at] > 0 and not (partner == seat and handed_over):
+                noted = card_of_flags(state, state.exchanged[at])
+                for slot in range(count):
+                    if cards_before[slot] == noted:
+                        state.exchanged[at] = card_flags(state, cards_after[slot])
+                        break
+        if state.phase == PASS and forced(state):
+            named = size(cards(state.to_right[other])) + size(cards(state.to_left[other]))
+            take_back(state, state.to_right[other], state.hand[other])
+            take_back(state, state.to_left[other], state.hand[other])
+            for neighbour in range(named):
+                highest = of_highest_rank(state, cards(state.hand[other]))
+                card = nth(highest, draw_from(streams, i, size(highest)))
+                move(card, state.hand[other], state.to_right[other] if neighbour == RIGHT else state.to_left[other])
+                note(state, other, 0, GIVEN, neighbour, card)
+
+
+@rule
+def take_back(state: TrickyExpressState, offer: Place, hand: Place) -> None:
+    """Moves a named card back to the hand, if there is one."""
+    if not is_empty(cards(offer)):
+        move(first(cards(offer)), offer, hand)
+
+
+@rule
+def is_consistent(state: TrickyExpressState, seat: int) -> bool:
+    """A neighbour holds nothing above the card that it was forced to give, except gifts from its other neighbour."""
+    exchanges = state.named // (2 * state.num_players)
+    if exchanges > 0:
+        for neighbour in (RIGHT, LEFT):
+            other = right(state, seat) if neighbour == RIGHT else left(state, seat)
+            held = without(cards(state.hand[other]), cards(state.seen[seat]))
+            limit, higher_ones = rank_got(state, seat, neighbour), 0
+            while not is_empty(held):
+                higher_ones += rank(state, first(held)) > limit
+                held = rest(held)
+            if higher_ones > exchanges:
+                return False
+    return True
+
+
+@rule
+def rank_got(state: TrickyExpressState, seat: int, neighbour: int) -> int:
+    """The rank of the card that a neighbour was forced to give to the seat."""
+    return rank(state, card_of_flags(state, state.exchanged[seat * EXCHANGED + 2 * GOT + neighbour]))

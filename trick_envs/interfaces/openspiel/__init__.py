@@ -1,0 +1,35 @@
+"""OpenSpiel: variants of the games that are small enough to search their whole tree.
+
+    from trick_envs.interfaces.openspiel import exploitabilities, small
+    exploitabilities(small("pepper", num_players=2, suits=2, ranks=4, hand_size=3))
+
+A variant is a game at a smaller table: fewer suits, fewer ranks (the lowest ones), smaller hands, one deal, two seats
+if you like. Rules, records and kernels are the game's own. Seat 0 deals: each seat's hand is a chance node, with an
+outcome for every hand that the seat may get; cards that no hand gets have no order. A terminal state pays what the
+environments pay for ``reward="zero_sum"``: the points of the seat less the mean of all seats' points.
+
+Once this module is imported, ``pyspiel.load_game("trick_envs_pepper(suits=2,ranks=4)")`` finds the games, too.
+
+Double-Deck German Whist and Tricky Express have no variants: their rules depend on 26 and 13 tricks, and information
+states contain every play, so no play may be hidden. In Donguri for two, every card is worth 1. In Zaraba 22, the cards
+that no hand gets lie open, so two seats have perfect information: choose three. There, information states also contain
+the order in which the two lead cards were named.
+"""
+
+from trick_envs.interfaces.openspiel.game import GAMES, Observer, SmallGame, SmallState, small
+from trick_envs.interfaces.openspiel.solving import exploitabilities, greedy_policy
+from trick_envs.interfaces.openspiel.variant import NAMES, Position, Variant, load_variant
+
+__all__ = [
+    "GAMES",
+    "NAMES",
+    "Observer",
+    "Position",
+    "SmallGame",
+    "SmallState",
+    "Variant",
+    "exploitabilities",
+    "greedy_policy",
+    "load_variant",
+    "small",
+]

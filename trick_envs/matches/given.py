@@ -1,0 +1,62 @@
+"""Given deals, which are played instead of random ones; in the format of match records."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from trick_envs.engine.game import Game
+
+
+@dataclass(frozen=True)
+class GivenDeal:
+    """A deal to be played instead of a random one.
+
+    Attributes:
+        order: the cards in dealing order (``Deck.parse_deal``), or ``None`` for a random deal.
+        dealer: the seat that deals, or ``None`` for the one according to the rules.
+    """
+
+    order: tuple[int, ...] | None = None
+    dealer: int | None = None
+
+
+def read_dealer(game: Game, dealer: Any, where: str) -> int | None:
+    """A seat that deals, or ``None``.
+
+    Raises:
+        ValueError: if there is no such seat.
+    """
+    if dealer is None:
+        return None
+    whole = isinstance(dealer, (int, np.integer)) and not isinstance(dealer, bool)
+    if not whole or not 0 <= dealer < game.num_players:
+        raise ValueError(f"{where}: expected a seat of 0 to {game.num_players - 1}, not {dealer!r}")
+    return int(dealer)
+
+
+def read_deals(game: Game, deals: Any, where: str = "options['deals']") -> list[GivenDeal]:
+    """Reads a list of deals as in ``record()``: ``hands``, ``stock`` if the game has one, and optionally ``dealer``.
+
+    Raises:
+        ValueError: for an invalid deal; names the wrong card, and ``where``.
+    """
+    if isinstance(deals, (str, Mapping)) or not isinstance(deals, Sequence):
+        raise ValueError(f"{where}: expected a list of deals, not {deals!r}")
+    return [_read_deal(game, deal, f"{where}[{number}]") for number, deal in enumerate(deals)]
+
+
+def _read_deal(game: Game, deal: Any, where: str) -> GivenDeal:
+    if not isinstance(deal, Mapping) or not isinstance(deal.get("hands"), Sequence):
+        raise ValueError(f"{where}: expected a dict with 'hands' (and 'dealer', 'stock'), not {deal!r}")
+    hands, stock = deal["hands"], deal.get("stock") or []
+    if len(hands) != game.num_players:
+        raise ValueError(f"{where}: expected {game.num_players} hands, not {len(hands)}")
+    try:
+        order = game.deck.parse_deal(hands, stock, game.hand_size)
+    except ValueError as error:
+        raise ValueError(f"{where}: {error}") from None
+    return GivenDeal(tuple(order), read_dealer(game, deal.get("dealer"), f"{where}['dealer']"))

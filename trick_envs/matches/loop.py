@@ -1,0 +1,95 @@
+"""The loops that play: one game until the learner is to act, a whole match, and many games in lock step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from trick_envs.agents import Actions, Agent
+from trick_envs.engine.registry import load_game
+from trick_envs.engine.rng import checked_seed
+from trick_envs.engine.state import States
+from trick_envs.matches.match import Match
+from trick_envs.matches.reading import observe
+
+NOBODY = -1
+
+
+class Table(Protocol):
+    """One game: a ``Match``, or an AEC environment."""
+
+    @property
+    def phase(self) -> str: ...
+    @property
+    def states(self) -> States: ...
+    def step(self, action: int) -> None: ...
+
+
+class Tables(Protocol):
+    """Many games in lock step: a ``BatchEnv``."""
+
+    observations: npt.NDArray[np.int8]
+    action_masks: npt.NDArray[np.int8]
+    seats: npt.NDArray[np.int64]
+    states: States
+
+
+def play_on(table: Table, choose: Callable[[int], int], learner: int = NOBODY) -> None:
+    """Plays until the learner is to act or the match is over.
+
+    Args:
+        table: the game.
+        choose: the action of a seat that is to act.
+        learner: the seat to stop at, if any.
+    """
+    while table.phase != "over" and (seat := int(table.states["seat"][0])) != learner:
+        table.step(choose(seat))
+
+
+def play_match(
+    game: str, agents: Mapping[int, Agent], seed: int, num_players: int | None = None, num_deals: int | None = None
+) -> dict[str, Any]:
+    """Plays a match and returns its record.
+
+    Args:
+        game: the game.
+        agents: a player for every seat.
+        seed: seed of the deals.
+        num_players: seats, where the rules allow a choice.
+        num_deals: exact length; ``None`` plays the original's.
+    """
+    match = Match(load_game(game, num_players, num_deals), checked_seed(seed))
+
+    def choose(seat: int) -> int:
+        observation, mask = observe(match.game, match.states, seat)
+        return int(agents[seat].act(observation[None], mask[None], match.states)[0])
+
+    play_on(match, choose)
+    return match.record()
+
+
+def choose_actions(
+    tables: Tables, players: Sequence[Agent], who: npt.NDArray[np.int64], rows: npt.NDArray[np.int64]
+) -> Actions:
+    """The players' actions in some games; each player is called once, for all games in which it is to act.
+
+    Args:
+        tables: the games.
+        players: who plays.
+        who: ``(num_envs, num_players)``: who sits where, as an index into ``players``.
+        rows: the games to choose in, ``(R,)``; in all of them one of the players is to act.
+
+    Returns:
+        ``(R,)`` actions.
+    """
+    turn = who[rows, tables.seats[rows]]
+    actions = np.zeros(len(rows), np.int64)
+    for number, player in enumerate(players):
+        mine = np.flatnonzero(turn == number)
+        if len(mine):
+            asked = rows[mine]
+            actions[mine] = player.act(tables.observations[asked], tables.action_masks[asked], tables.states[asked])
+    return actions

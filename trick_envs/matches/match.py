@@ -1,0 +1,258 @@
+"""One match of a game: the position, the record, and the bytes of a saved state.
+
+A match is determined by its seed, the deals that were given instead of random ones, and the actions. These are what
+``to_bytes`` writes; ``from_bytes`` plays them again, so whatever it accepts is a position that play can reach.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from trick_envs.engine.game import Game
+from trick_envs.engine.kernels.playing import DEAL_ENDED, ILLEGAL, MATCH_ENDED, REWARDS
+from trick_envs.engine.rng import checked_seed
+from trick_envs.matches.given import GivenDeal
+from trick_envs.matches.reading import dealt, phase_name, why_illegal
+
+SEAT_BITS = DEAL_ENDED - 1
+_MAGIC = b"trick_envs match 1 "
+
+
+def reward_mode(reward: str) -> int:
+    """The number of a reward mode.
+
+    Raises:
+        ValueError: if there is no such mode.
+    """
+    if reward not in REWARDS:
+        raise ValueError(f"reward: expected one of {', '.join(map(repr, REWARDS))}, not {reward!r}")
+    return REWARDS.index(reward)
+
+
+@dataclass
+class Deal:
+    """A deal as it was played.
+
+    Attributes:
+        dealer: the seat that dealt.
+        order: ``(cards,) int8``: hand after hand, then the stock.
+        actions: seat and action of every decision.
+        score: points by seat; ``None`` while it is being played.
+        rewards: the reward of every seat for this deal; empty while it is being played.
+    """
+
+    dealer: int
+    order: npt.NDArray[np.int8]
+    actions: list[tuple[int, int]] = field(default_factory=list)
+    score: list[int] | None = None
+    rewards: list[float] = field(default_factory=list)
+
+
+class Match:
+    """A match, from its start.
+
+    Args:
+        game: the game.
+        seed: fixes the first dealer and every deal that is not given.
+        given: deals to be played instead of random ones, from the first on.
+        reward: what ``rewards`` are: ``"score"``, ``"zero_sum"`` or ``"win"``.
+
+    Attributes:
+        game: the game.
+        states: ``(1,)`` records: the position.
+        deals: the deals so far; the last one is being played, until the match is over.
+        over: whether the match has ended.
+    """
+
+    def __init__(self, game: Game, seed: int, given: Sequence[GivenDeal] = (), reward: str = "score") -> None:
+        self.game, self.reward = game, reward
+        self.states = np.zeros(1, game.dtype)
+        self.deals: list[Deal] = []
+        self.over = False
+        self._seat = 0  # who is to act
+        self._given = tuple(given)
+        self._bind()
+        game.kernels.start_match(self.states, 0, game.template, np.uint64(seed))
+        self._begin_deal()
+
+    def _bind(self) -> None:
+        self._mode = reward_mode(self.reward)
+        self._step = self.game.kernels.step_one
+        self._rewards = np.zeros(self.game.num_players, np.float64)
+
+    @property
+    def seed(self) -> int:
+        """The seed of the match."""
+        return int(self.states["seed"][0])
+
+    @property
+    def phase(self) -> str:
+        """What naming a card means now: ``lead``, ``follow``, ``pass``, ``keep``, ``pick``, or ``over``."""
+        return phase_name(self.states)
+
+    def next_seed(self) -> int:
+        """The seed of the match that follows this one in its stream; every call draws another."""
+        return int(self.game.kernels.next_seed(self.states))
+
+    def play(self, action: int) -> int:
+        """Plays an action of the seat to act.
+
+        Returns:
+            the seat to act next, plus ``DEAL_ENDED`` and ``MATCH_ENDED`` if they have. An illegal action changes
+            nothing and returns ``ILLEGAL``.
+        """
+        result = self._step(self.states, action, self._mode, self._rewards)
+        if result != ILLEGAL:
+            self._actions.append((self._seat, action))
+            if result > SEAT_BITS:
+                result = self._end_deal(result)
+            self._seat = result & SEAT_BITS
+        return result
+
+    def step(self, action: int) -> None:
+        """Like ``play``, but an illegal action is an error.
+
+        Raises:
+            ValueError: names the seat, the card and the rule.
+        """
+        if self.play(action) == ILLEGAL:
+            raise ValueError(why_illegal(self.game, self.states, action))
+
+    def _begin_deal(self) -> None:
+        """Records the deal that has just been dealt, or deals a given one instead."""
+        number = len(self.deals)
+        given = self._given[number] if number < len(self._given) else GivenDeal()
+        if given != GivenDeal():
+            state = self.states[0]
+            order = state.order.copy() if given.order is None else np.array(given.order, np.int8)
+            self.game.kernels.deal_order(self.states, order, state.dealer if given.dealer is None else given.dealer)
+        self.deals.append(Deal(int(self.states["dealer"][0]), self.states["order"][0].copy()))
+        self._actions, self._seat = self.deals[-1].actions, int(self.states["seat"][0])
+
+    def _end_deal(self, result: int) -> int:
+        """Records how the deal ended, and begins the next one."""
+        self.deals[-1].rewards = self._rewards.tolist()
+        self.deals[-1].score = self.states["deal_score"][0][: self.game.num_players].tolist()
+        if result & MATCH_ENDED:
+            self.over = True
+        else:
+            self._begin_deal()
+        return (result & ~SEAT_BITS) + int(self.states["seat"][0])
+
+    def winners(self) -> list[int] | None:
+        """The seats that share the win; ``None`` while the match goes on."""
+        if not self.over:
+            return None
+        bits = int(self.game.kernels.winners_bits(self.states))
+        return [seat for seat in range(self.game.num_players) if (bits >> seat) & 1]
+
+    def record(self) -> dict[str, Any]:
+        """The match so far, as a JSON-serialisable dict that never changes once returned.
+
+        ``options`` is there if one of them is not the default. ``deals`` has an entry per deal: ``dealer``, ``hands``
+        as dealt, ``stock`` in drawing order, ``actions`` as ``[seat, card]``, and its ``score`` by seat (``None``
+        while it is being played).
+        """
+        game, deals = self.game, []
+        for deal in self.deals:
+            hands, stock = dealt(game, deal.order)
+            actions = [[int(seat), game.deck.format(action)] for seat, action in deal.actions]
+            score = None if deal.score is None else list(deal.score)
+            deals.append({"dealer": deal.dealer, "hands": hands, "stock": stock, "actions": actions, "score": score})
+        return {
+            "game": game.name,
+            "version": game.type.version,
+            "num_players": game.num_players,
+            "num_deals": game.num_deals,
+            **({"options": dict(game.options)} if game.options != game.type.options else {}),
+            "seed": self.seed,
+            "deals": deals,
+            "score": [int(score) for score in self.states["score"][0][: game.num_players]],
+            "winners": self.winners(),
+        }
+
+    # --- bytes ---------------------------------------------------------------------------------------------------
+
+    def to_bytes(self, extra: Any = None) -> bytes:
+        """The match as bytes for ``from_bytes``: equal matches give equal bytes.
+
+        Args:
+            extra: JSON-serialisable data to save with it.
+        """
+        content = {
+            "played": _key(self.game, self.reward),
+            "seed": self.seed,
+            "given": [[given.dealer, given.order] for given in self._given],
+            "actions": [[action for _, action in deal.actions] for deal in self.deals],
+            "extra": extra,
+        }
+        payload = json.dumps(content, separators=(",", ":")).encode()
+        return _MAGIC + _digest(payload) + b"\n" + payload
+
+    @classmethod
+    def from_bytes(cls, data: bytes, game: Game, reward: str) -> tuple[Match, Any]:
+        """The match that ``to_bytes`` wrote, played again, and its ``extra``.
+
+        Raises:
+            ValueError: if the bytes are damaged or not from ``to_bytes``, are of another game, number of players,
+                length, options or reward, or hold an action that is not legal.
+        """
+        head, _, payload = bytes(data).partition(b"\n")
+        if head != _MAGIC + _digest(payload):
+            raise ValueError("these bytes are not a saved match, or they are damaged")
+        try:
+            content = json.loads(payload)
+            played = content["played"]
+            if played == _key(game, reward):
+                match = cls(game, checked_seed(content["seed"]), _given(content["given"], game), reward)
+                match._play_again(content["actions"])
+                return match, content["extra"]
+        except (KeyError, TypeError, OverflowError, RecursionError) as error:
+            raise ValueError(f"these bytes are not a saved match ({type(error).__name__}: {error})") from None
+        raise ValueError(f"this is a match of {played}, and the environment is {_key(game, reward)}")
+
+    def _play_again(self, deals: Any) -> None:
+        """Plays the actions of a saved match, deal by deal."""
+        for number, listed in enumerate(deals):
+            actions = np.asarray(listed if listed else np.zeros(0, np.int64))
+            if actions.ndim != 1 or actions.dtype.kind not in "iu" or number != len(self.deals) - 1:
+                raise ValueError(f"deal {number + 1} of the saved match cannot be played")
+            actions = actions.astype(np.int64)
+            seats = np.zeros(len(actions), np.int64)
+            count, result = self.game.kernels.replay_actions(self.states, actions, self._mode, self._rewards, seats)
+            if count != len(actions):
+                raise ValueError(f"deal {number + 1} of the saved match: play {count + 1} is not legal")
+            self.deals[-1].actions += zip(seats.tolist(), actions.tolist(), strict=True)
+            if result > SEAT_BITS:
+                self._end_deal(result)
+        self._seat = int(self.states["seat"][0])
+        if len(deals) != len(self.deals):
+            raise ValueError(f"a saved match of {len(deals)} deals, of which {len(self.deals)} can be played")
+
+
+def _key(game: Game, reward: str) -> list[Any]:
+    """What a saved match is bound to."""
+    return [game.name, game.type.version, game.num_players, game.num_deals, game.options, reward]
+
+
+def _digest(payload: bytes) -> bytes:
+    return hashlib.sha256(payload).hexdigest()[:32].encode()
+
+
+def _given(listed: Any, game: Game) -> list[GivenDeal]:
+    """Checks the given deals of a saved match."""
+    found = []
+    for dealer, order in listed:
+        if dealer is not None and not (type(dealer) is int and 0 <= dealer < game.num_players):
+            raise ValueError(f"a saved match with the dealer {dealer!r}")
+        if order is not None and sorted(order) != sorted(game.deck.cards):
+            raise ValueError("a saved match with cards that are not the deck")
+        found.append(GivenDeal(None if order is None else tuple(map(int, order)), dealer))
+    return found

@@ -1,0 +1,139 @@
+"""Who sits where: the opponents of a learner, and the seats in the games of a duplicate deal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from trick_envs.agents import Agent, make_agent
+from trick_envs.engine.game import Game
+from trick_envs.engine.kernels.seats import GREEDY_PLAYER, ILLEGAL_MODES, RANDOM_PLAYER
+from trick_envs.engine.rng import MAX_SEED
+from trick_envs.matches.reading import why_illegal
+
+Policy = Callable[[npt.NDArray[np.float32], npt.NDArray[np.int8]], Any]
+Opponent = str | Agent | Policy
+
+_COMPILED = {"random": RANDOM_PLAYER, "greedy": GREEDY_PLAYER}
+
+
+class Opponents:
+    """The players of all seats but the learner's.
+
+    Args:
+        chosen: one player for all those seats, or a list with one for each, clockwise from the learner's left
+            neighbour. A player is a spec (``"random"``, ``"greedy"``, …), an ``Agent``, or a function
+            ``(observations (B, D) float32, action_masks (B, A) int8) -> actions (B,)``.
+        game: what they play.
+
+    Attributes:
+        players: ``(players - 1,) int64``, one number per seat: ``RANDOM_PLAYER``, ``GREEDY_PLAYER``, or an index into
+            ``agents``.
+        agents: the agents that the kernels do not play themselves, each once.
+
+    Raises:
+        ValueError: for an invalid spec, or a list of the wrong length.
+    """
+
+    def __init__(self, chosen: Opponent | Sequence[Opponent], game: Game) -> None:
+        seats = game.num_players - 1
+        listed = list(chosen) if isinstance(chosen, (list, tuple)) else [chosen] * seats
+        if len(listed) != seats:
+            raise ValueError(
+                f"opponents: expected one player, or a list of {seats}, one for each seat clockwise from the "
+                f"learner's left neighbour, not {len(listed)}"
+            )
+        self.game = game
+        self.agents: list[Agent | Policy] = []
+        self._names: list[str] = []
+        self._given: list[Any] = []
+        self.players = np.array([self._number(opponent) for opponent in listed], np.int64)
+
+    def _number(self, opponent: Any) -> int:
+        if isinstance(opponent, str):
+            if opponent in _COMPILED:
+                return _COMPILED[opponent]
+            if opponent in self._names:
+                return self._names.index(opponent)
+            name, agent = opponent, make_agent(opponent, self.game)
+        elif hasattr(opponent, "act") or callable(opponent):
+            for number, known in enumerate(self.agents):
+                if known is opponent:
+                    return number
+            name, agent = str(getattr(opponent, "name", opponent)), opponent
+            self._given.append(agent)
+        else:
+            raise ValueError(f"opponents: expected a spec such as 'greedy', an agent or a function, not {opponent!r}")
+        self.agents.append(agent)
+        self._names.append(name)
+        return len(self.agents) - 1
+
+    def seed(self, seed: int) -> None:
+        """Reseeds the agents that were passed as objects.
+
+        Those made from a spec keep their seed: their choices depend on the seed of the match as well.
+        """
+        for number, agent in enumerate(self._given):
+            if hasattr(agent, "seed"):
+                agent.seed((seed + number) % (MAX_SEED + 1))
+
+    def act(
+        self, number: int, observations: npt.NDArray[np.float32], action_masks: npt.NDArray[np.int8], states: Any
+    ) -> npt.NDArray[np.int64]:
+        """The actions of agent ``number``, ``(B,) int64``.
+
+        Raises:
+            ValueError: if an action is illegal, or there is not one per row; names the agent and the rule.
+        """
+        agent = self.agents[number]
+        if hasattr(agent, "act"):
+            named = agent.act(observations, action_masks, states)
+        else:
+            named = agent(observations, action_masks)
+        actions = np.asarray(named)
+        if actions.shape != (len(states),) or actions.dtype.kind not in "iu":
+            raise ValueError(
+                f"opponent {self._names[number]}: expected {len(states)} whole numbers, one per row, "
+                f"not shape {actions.shape} of {actions.dtype}"
+            )
+        actions = actions.astype(np.int64, copy=False)
+        wrong = self.game.kernels.first_illegal(states, np.arange(len(states)), actions)
+        if wrong >= 0:
+            reason = why_illegal(self.game, states[wrong : wrong + 1], int(actions[wrong]))
+            raise ValueError(f"opponent {self._names[number]}: {reason}")
+        return actions
+
+
+def illegal_mode(illegal: str) -> int:
+    """The number of a way to treat the learner's illegal actions.
+
+    Raises:
+        ValueError: if there is no such way.
+    """
+    if illegal not in ILLEGAL_MODES:
+        raise ValueError(f"illegal: expected one of {', '.join(map(repr, ILLEGAL_MODES))}, not {illegal!r}")
+    return ILLEGAL_MODES.index(illegal)
+
+
+def checked_seat(seat: Any, game: Game, where: str) -> int:
+    """A seat as an integer, -1 for ``None``.
+
+    Raises:
+        ValueError: if there is no such seat.
+    """
+    if seat is None:
+        return -1
+    whole = isinstance(seat, (int, np.integer)) and not isinstance(seat, bool)
+    if not whole or not 0 <= seat < game.num_players:
+        raise ValueError(f"{where}: expected None or a seat of 0 to {game.num_players - 1}, not {seat!r}")
+    return int(seat)
+
+
+def seatings(game: Game) -> list[tuple[int, ...]]:
+    """The seats of one player in a duplicate deal, once each: every seat in turn, or in team games every team."""
+    if game.type.teams:
+        return [(0, 2), (1, 3)]
+    return [(seat,) for seat in range(game.num_players)]
