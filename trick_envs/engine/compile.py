@@ -1,4 +1,4 @@
-"""Compilation: ``@rule`` for plain functions, ``bind`` for generic kernels, and a cache that notices every edit.
+"""Compilation: ``@rule`` and ``@subroutine`` for plain functions, ``bind`` for kernels, a cache that notices every edit.
 
 Numba caches machine code on disk, but does not notice an edit in a function that is called from another file: after a
 change of a rule, the old code would still run. So the cache folder is named by a digest of the sources that
@@ -89,6 +89,14 @@ def _compile(function: F, folder: Path, inline: bool = True) -> F:
 def rule(function: F) -> F:
     """Compiles a plain function of the rules or the engine (``function.py_func`` is the Python below)."""
     return _compile(function, cache_folder(Path(function.__code__.co_filename).parent))
+
+
+def subroutine(function: F) -> F:
+    """``rule`` for a long function that is called in several places: it is not compiled into its callers.
+
+    Inlining it everywhere would make no difference in speed, but take much longer to compile.
+    """
+    return _compile(function, cache_folder(Path(function.__code__.co_filename).parent), inline=False)
 
 
 def bind(kernel: Callable[..., Any], functions: Mapping[str, Any], name: str, folder: Path) -> Any:

@@ -8,7 +8,7 @@ import numpy as np
 
 from trick_envs.engine.cards import WORD, cards, intersection
 from trick_envs.engine.hooks import features, legal, secrets
-from trick_envs.engine.kernels.binding import HANDS_SEEN, PHASES_OF_GAME, kernel
+from trick_envs.engine.kernels.binding import HANDS_SEEN, PHASES_OF_GAME, kernel, noinline
 from trick_envs.engine.kernels.playing import kinds_of
 from trick_envs.engine.lowlevel import SLACK, clear_bytes, copy_bytes, spill_zeros, write_bits
 from trick_envs.engine.observation import write_by_seat, write_cards, write_number
@@ -36,6 +36,7 @@ def write_mask(state: State, out: Any) -> None:
     write_bits(named[0], named[1], WORD, out, 0, state.kinds)
 
 
+@noinline
 @kernel
 def write_observation(state: State, observer: int, out: Any, at: int) -> int:
     """What ``trick_envs/engine/observation.py`` lists, from ``out[at]`` on; returns where it ends."""
