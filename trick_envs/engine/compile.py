@@ -1,4 +1,4 @@
-"""Compilation: ``@rule`` and ``@subroutine`` for plain functions, ``bind`` for kernels, a cache that notices every edit.
+"""Compilation: ``@rule`` and ``@subroutine`` for functions, ``bind`` for kernels, a cache that notices every edit.
 
 Numba caches machine code on disk, but does not notice an edit in a function that is called from another file: after a
 change of a rule, the old code would still run. So the cache folder is named by a digest of the sources that

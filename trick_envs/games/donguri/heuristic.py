@@ -13,7 +13,7 @@ def worth(state: DonguriState, card: int) -> float:
 
     The last to play knows who takes the trick, and avoids giving points to the seat that has captured the most.
     """
-    position, its_rank = state.trick_size, rank(state, card)
+    position, card_rank = state.trick_size, rank(state, card)
     acorns, wildcats, stake = 0, 0, points(state, card)
     if position > 0:
         acorns, wildcats = state.vote[ACORNS], state.vote[WILDCATS]
@@ -22,12 +22,12 @@ def worth(state: DonguriState, card: int) -> float:
     for i in range(position):
         stake += points(state, state.trick[i])
     voters = 0
-    stay_strongest = 1.0 if position == 0 or its_rank > state.high else 0.0
-    stay_weakest = 1.0 if position == 0 or its_rank < state.low else 0.0
+    stay_strongest = 1.0 if position == 0 or card_rank > state.high else 0.0
+    stay_weakest = 1.0 if position == 0 or card_rank < state.low else 0.0
     for later in range(position + 1, state.num_players):
         voters += has_a_vote(state, later)
-        stay_strongest *= (its_rank + 0.5) / state.num_ranks
-        stay_weakest *= (state.num_ranks - its_rank - 0.5) / state.num_ranks
+        stay_strongest *= (card_rank + 0.5) / state.num_ranks
+        stay_weakest *= (state.num_ranks - card_rank - 0.5) / state.num_ranks
     acorns_win = chance_of_majority(acorns, wildcats, voters)
     take = acorns_win * stay_strongest + (1.0 - acorns_win) * stay_weakest
     if position + 1 < state.num_players:

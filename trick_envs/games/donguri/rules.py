@@ -88,15 +88,15 @@ def play(state: DonguriState, card: int) -> None:
     Suits do not matter; of equal ranks the one played first wins. The winner leads next.
     """
     lay(state, card, state.hand[state.seat])
-    position, its_rank = state.trick_size - 1, rank(state, card)
+    position, card_rank = state.trick_size - 1, rank(state, card)
     if position == 0:
         state.vote[ACORNS] = state.vote[WILDCATS] = 0
     if has_a_vote(state, position):
         state.vote[side(state, card)] += 1
-    if position == 0 or its_rank > state.high:  # of equal ranks the one played first counts
-        state.strongest, state.high = state.seat, its_rank
-    if position == 0 or its_rank < state.low:
-        state.weakest, state.low = state.seat, its_rank
+    if position == 0 or card_rank > state.high:  # of equal ranks the one played first counts
+        state.strongest, state.high = state.seat, card_rank
+    if position == 0 or card_rank < state.low:
+        state.weakest, state.low = state.seat, card_rank
     if not trick_complete(state):
         next_to_play(state)
         return

@@ -30,9 +30,9 @@ def features(state: Zaraba22State, observer: int, out: Any, at: int) -> int:
     """The chart and its prices, cards taken, the lead cards, and who takes the trick so far."""
     suits = state.num_suits
     at = write_cards(state, cards(state.chart), out, at)
-    for its in range(suits):
-        out[at + its] = state.chart_sum[its]
-        out[at + suits + its] = price(state, its)
+    for each in range(suits):
+        out[at + each] = state.chart_sum[each]
+        out[at + suits + each] = price(state, each)
     at = write_by_seat(state, state.taken, suits, observer, out, at + 2 * suits)
     at = write_cards(state, leads(state), out, at)
     spill_zeros(out, at, state.num_players)

@@ -131,20 +131,20 @@ def follow(state: Zaraba22State, card: int) -> None:
     nothing.
     """
     add_to_trick(state, card)
-    voids, its = state.seat * state.num_suits, suit(state, card)
+    voids, played = state.seat * state.num_suits, suit(state, card)
     one = suit(state, state.trick[0])
     if not both_leads_there(state):
-        if its != one:
+        if played != one:
             state.void[voids + one] = 1
         find_taker(state)
     else:
         other = suit(state, state.trick[1])
-        if its == one and its == other:
+        if played == one and played == other:
             state.phase = KEEP
             return
-        if its == one:
+        if played == one:
             send_to_chart(state, 1)
-        elif its == other:
+        elif played == other:
             send_to_chart(state, 0)
         else:
             state.void[voids + one] = state.void[voids + other] = 1
@@ -217,9 +217,9 @@ def end_trick(state: Zaraba22State) -> None:
 
 
 @rule
-def price(state: Zaraba22State, its: int) -> int:
+def price(state: Zaraba22State, wanted: int) -> int:
     """Prices: the number of a suit's cards on the chart if their sum is 21 or less; 22 or more is a crash, price -1."""
-    return suit_size(state, cards(state.chart), its) if state.chart_sum[its] < CRASH else CRASHED
+    return suit_size(state, cards(state.chart), wanted) if state.chart_sum[wanted] < CRASH else CRASHED
 
 
 @rule
@@ -227,7 +227,7 @@ def score_deal(state: Zaraba22State) -> None:
     """Score: the sum over a player's taken cards of their suit's price; cards left in a hand count as taken."""
     for seat in range(state.num_players):
         score = 0
-        for its in range(state.num_suits):
-            count = state.taken[seat * state.num_suits + its] + suit_size(state, cards(state.hand[seat]), its)
-            score += count * price(state, its)
+        for each in range(state.num_suits):
+            count = state.taken[seat * state.num_suits + each] + suit_size(state, cards(state.hand[seat]), each)
+            score += count * price(state, each)
         state.deal_score[seat] = score

@@ -14,7 +14,9 @@ def greedy_policy(game: SmallGame) -> pyspiel.TabularPolicy:
     def visit(state: SmallState) -> None:
         if not (state.is_chance_node() or state.is_terminal()):
             greedy = state.position.greedy()
-            chosen[state.information_state_string()] = [(its, float(its == greedy)) for its in state.legal_actions()]
+            chosen[state.information_state_string()] = [
+                (action, float(action == greedy)) for action in state.legal_actions()
+            ]
         for action in state.legal_actions():
             visit(state.child(action))
 

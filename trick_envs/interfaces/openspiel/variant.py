@@ -184,6 +184,6 @@ class Position:
             unseen[i], unseen[j] = unseen[j], unseen[i]
         cards = iter(unseen)
         return tuple(
-            tuple(sorted({*hand}.difference(its) | {*itertools.islice(cards, len(its))}))
-            for hand, its in zip(self.hands, held, strict=True)
+            tuple(sorted({*hand}.difference(old) | {*itertools.islice(cards, len(old))}))
+            for hand, old in zip(self.hands, held, strict=True)
         )
