@@ -17,6 +17,8 @@ from trick_envs.engine.cards import members
 from trick_envs.engine.game import Game
 from trick_envs.engine.kernels.playing import MATCH_ENDED
 from trick_envs.engine.registry import load_game
+from trick_envs.engine.rng import decision_bits_batch
+from trick_envs.engine.search.worlds import WIDTH
 from trick_envs.engine.state import copy_states
 from trick_envs.engine.table import card_of_flags
 from trick_envs.interfaces.batch import BatchEnv
@@ -301,3 +303,16 @@ def test_search_beats_greedy(name: str, spec: str) -> None:
     game = load_game(name, None, 1)
     result = evaluate(game, make_agent(spec, game), make_agent("greedy", game), 60)
     assert result.margin - result.half_width > 0
+
+
+@every_game
+def test_every_decision_of_a_match_has_random_numbers_of_its_own(name: str) -> None:
+    """Searches and sampling players derive them by one function; in Tricky Express the passes do not share them."""
+    game, found = load_game(name, num_deals=2), []
+    for states in random_positions(game, seed=8, every=1):
+        streams, bits = np.zeros(1, np.uint64), np.zeros(1, np.uint64)
+        game.kernels.begin_decision(states, 0, np.uint64(3), streams, np.zeros((4, WIDTH)))
+        decision_bits_batch(states, np.uint64(3), bits)
+        assert streams[0] == bits[0]
+        found.append(int(bits[0]))
+    assert len(set(found)) == len(found) > 40

@@ -26,7 +26,7 @@ def observe_batch(states: States, observations: Any, masks: Any, seats: Any) -> 
         state = states[i]
         seats[i] = state.seat
         write_mask(state, masks[i])
-        write_row(state, state.seat, scratch, observations, i)
+        write_row(state, seats[i], scratch, observations, i)
 
 
 @kernel
@@ -72,4 +72,4 @@ def step_rows(
                 rewards[i, seat] = 0.0
         seats[i] = state.seat
         write_mask(state, masks[i])
-        write_row(state, state.seat, scratch, observations, i)
+        write_row(state, seats[i], scratch, observations, i)
