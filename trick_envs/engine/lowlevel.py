@@ -101,6 +101,10 @@ def clear_bytes(out: Any, at: int, length: int) -> None:
     out[at : at + length] = 0
 
 
+def prefetch(states: Any, i: int) -> None:
+    """Asks for the record ``states[i]`` to be brought into the cache, if there is such a record."""
+
+
 def clear_deal(state: Any) -> None:
     """Sets everything in a record from the field ``DEAL_STARTS_AT`` on to zero."""
     names = state.dtype.names
@@ -332,6 +336,34 @@ def _compiled_spill_zeros(out: Any, at: Any, length: Any) -> Any:
                 _store_bits(0, out, at + k)
         else:
             _clear_bytes(out, at, length)
+
+    return compiled
+
+
+@intrinsic
+def _prefetch(typing: Any, states: Any, i: Any) -> Any:
+    size = states.dtype.size
+
+    def build(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        integer, pointer = ir.IntType(32), cgutils.voidptr_t
+        kind = ir.FunctionType(ir.VoidType(), [pointer, integer, integer, integer])
+        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
+        data = context.make_array(signature.args[0])(context, builder, value=args[0]).data
+        start = builder.mul(args[1], ir.Constant(ir.IntType(64), size))
+        for offset in range(0, size, 64):
+            at = builder.add(start, ir.Constant(ir.IntType(64), offset))
+            hints = [ir.Constant(integer, value) for value in (0, 3, 1)]  # to read, to be kept, data
+            builder.call(function, [builder.gep(builder.bitcast(data, pointer), [at]), *hints])
+        return context.get_dummy_value()
+
+    return types.void(states, types.int64), build
+
+
+@overload(prefetch, strict=False)
+def _compiled_prefetch(states: Any, i: Any) -> Any:
+    def compiled(states: Any, i: Any) -> None:
+        if i < states.shape[0]:
+            _prefetch(states, i)
 
     return compiled
 

@@ -7,6 +7,7 @@ from typing import Any
 from trick_envs.engine.kernels.binding import kernel
 from trick_envs.engine.kernels.observing import scratch_row, write_mask, write_row
 from trick_envs.engine.kernels.playing import advance, pay, resolve_card, start_match
+from trick_envs.engine.lowlevel import prefetch
 from trick_envs.engine.rng import draw_seed
 from trick_envs.engine.state import OVER, States
 
@@ -35,6 +36,7 @@ def resolve_rows(states: States, rows: Any, actions: Any, cards: Any) -> int:
     for k in range(rows.shape[0]):
         action = actions[k]
         state = states[rows[k]]
+        prefetch(states, rows[k] + 1)
         if action < 0 or action >= state.kinds or state.phase == OVER:
             return k
         cards[k] = resolve_card(state, action)
@@ -61,6 +63,7 @@ def step_rows(
     for k in range(rows.shape[0]):
         i = rows[k]
         state = states[i]
+        prefetch(states, i + 1)
         ends[i] = 0
         if advance(state, cards[k]):
             pay(state, mode, rewards[i])
