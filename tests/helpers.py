@@ -22,8 +22,7 @@ every_game = pytest.mark.parametrize("name", game_names())
 
 def make(name: str, players: int | None = None, raw: bool = True, **options: Any) -> Any:
     """The environment of a ``*_v0`` module: of ``trick_envs``, or of the plug-in that the game comes from."""
-    package = game_type(name).modules[0].__name__.partition(".")[0]
-    module = importlib.import_module(f"{package}.{name}_v0")
+    module = importlib.import_module(f"{game_type(name).package}.{name}_v0")
     if players is not None and len(game_type(name).players) > 1:
         options["num_players"] = players
     return (module.raw_env if raw else module.env)(**options)

@@ -122,7 +122,7 @@ def _batch(num_envs: int) -> Callable[[str, int], float]:
 def _aec(maker: str) -> Callable[[str, int], float]:
     def measure(game: str, num_players: int) -> float:
         choice = {"num_players": num_players} if len(game_type(game).players) > 1 else {}
-        env = getattr(importlib.import_module(f"trick_envs.{game}_v0"), maker)(**choice)
+        env = getattr(importlib.import_module(f"{game_type(game).package}.{game}_v0"), maker)(**choice)
         env.reset(seed=0)
 
         def work() -> int:

@@ -6,7 +6,7 @@ from typing import Any
 
 from trick_envs.engine.kernels.binding import kernel
 from trick_envs.engine.kernels.observing import scratch_row, write_mask, write_row
-from trick_envs.engine.kernels.playing import advance, pay, resolve_card, start_match
+from trick_envs.engine.kernels.playing import advance, checked_card, pay, start_match
 from trick_envs.engine.lowlevel import prefetch
 from trick_envs.engine.rng import draw_seed
 from trick_envs.engine.state import OVER, States
@@ -34,12 +34,8 @@ def observe_batch(states: States, observations: Any, masks: Any, seats: Any) -> 
 def resolve_rows(states: States, rows: Any, actions: Any, cards: Any) -> int:
     """Writes the card that ``actions[k]`` names in game ``rows[k]``; returns the first ``k`` that is illegal, or -1."""
     for k in range(rows.shape[0]):
-        action = actions[k]
-        state = states[rows[k]]
         prefetch(states, rows[k] + 1)
-        if action < 0 or action >= state.kinds or state.phase == OVER:
-            return k
-        cards[k] = resolve_card(state, action)
+        cards[k] = checked_card(states[rows[k]], actions[k])
         if cards[k] < 0:
             return k
     return -1

@@ -128,6 +128,14 @@ def resolve_card(state: State, action: int) -> int:
     return resolve_copy(state, legal(state), action)
 
 
+@kernel
+def checked_card(state: State, action: int) -> int:
+    """``resolve_card`` of any integer, also after the end of the match: -1 if it is not a legal action."""
+    if action < 0 or action >= state.kinds or state.phase == OVER:
+        return -1
+    return resolve_card(state, action)
+
+
 # --- one game at a time -------------------------------------------------------------------------------------------
 
 ILLEGAL, DEAL_ENDED, MATCH_ENDED = -1, 16, 32  # what ``step_one`` returns, besides the next seat to act
@@ -141,9 +149,7 @@ def step_one(states: States, action: int, mode: int, rewards: Any) -> int:
     nothing and returns ``ILLEGAL``.
     """
     state = states[0]
-    if action < 0 or action >= state.kinds or state.phase == OVER:
-        return ILLEGAL
-    card = resolve_card(state, action)
+    card = checked_card(state, action)
     if card < 0:
         return ILLEGAL
     if not advance(state, card):
@@ -184,9 +190,7 @@ def deal_order(states: States, order: Any, dealer: int) -> None:
 def first_illegal(states: States, rows: Any, actions: Any) -> int:
     """The first ``k`` for which ``actions[k]`` is not legal in the game ``rows[k]``, or -1."""
     for k in range(rows.shape[0]):
-        action = actions[k]
-        state = states[rows[k]]
-        if action < 0 or action >= state.kinds or state.phase == OVER or resolve_card(state, action) < 0:
+        if checked_card(states[rows[k]], actions[k]) < 0:
             return k
     return -1
 
