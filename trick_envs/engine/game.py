@@ -215,19 +215,26 @@ def observation_layout(game: GameType, num_players: int) -> Layout:
     phases = ", ".join(PHASES[phase] for phase in game.phases)
     return Layout(
         (
-            Block("hand", kinds, "own hand: how many of each card", deck.copies),
+            Block("hand", kinds, "own hand: how many of each card", deck.copies, unit="card"),
             *(
-                [Block("known", (n - 1) * kinds, f"by other seat and card: {KNOWN}", deck.copies)]
+                [Block("known", (n - 1) * kinds, f"by other seat and card: {KNOWN}", deck.copies, unit="card")]
                 if game.hands_seen
                 else []
             ),
-            Block("gone", n * kinds, "by seat and card: cards of finished tricks that the seat played", deck.copies),
+            Block(
+                "gone",
+                n * kinds,
+                "by seat and card: cards of finished tricks that the seat played",
+                deck.copies,
+                unit="card",
+            ),
             Block(
                 "table",
                 n * (suits + ranks),
                 f"by seat: the card it has in the trick, as one of {suits} suits and one of {ranks} ranks",
+                unit="suit and rank",
             ),
-            Block("void", n * suits, "by seat and suit: 1 if play has shown that it holds none"),
+            Block("void", n * suits, "by seat and suit: 1 if play has shown that it holds none", unit="suit"),
             Block("hand_size", n, "by seat: cards in hand", game.hand_size(n)),
             Block("phase", len(game.phases), f"the phase, one of {phases}"),
             Block("acts", n, "by seat: 1 if it acts (none when the match is over)"),
@@ -244,8 +251,8 @@ def state_layout(game: GameType, num_players: int) -> Layout:
     """The vector of ``state()``: all hands, whatever else is hidden, then the observation of seat 0."""
     n, deck = num_players, game.deck(num_players)
     kinds = deck.kinds
-    hands = [Block("hands", n * kinds, "by seat and card: all hands", deck.copies)]
+    hands = [Block("hands", n * kinds, "by seat and card: all hands", deck.copies, unit="card")]
     if game.hands_seen:
         meaning = f"by observer, other seat and card: {KNOWN}"
-        hands.append(Block("knowledge", n * (n - 1) * kinds, meaning, deck.copies))
+        hands.append(Block("knowledge", n * (n - 1) * kinds, meaning, deck.copies, unit="card"))
     return Layout((*hands, *game.secret_blocks(num_players), *observation_layout(game, num_players)))

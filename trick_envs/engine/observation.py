@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,17 @@ from trick_envs.engine.table import relative
 
 VERSION = 1  # of the part that all games share; policies depend on it
 
+Unit = Literal["number", "suit", "card", "suit and rank", "card number"]
+"""What the numbers of a block stand for, which says how they move when the suits are relabelled
+(``engine/symmetry.py``):
+
+- ``number``: one number after the other, which have nothing to do with suits;
+- ``suit``: runs of one number per suit;
+- ``card``: runs of one number per action, that is, per suit and rank;
+- ``suit and rank``: runs of one number per suit, then one per rank: cards as one of each;
+- ``card number``: each number is 1 + an action, or 0.
+"""
+
 
 @dataclass(frozen=True)
 class Block:
@@ -34,6 +45,7 @@ class Block:
         meaning: what the numbers mean.
         high: the largest value.
         low: the smallest value.
+        unit: what its numbers stand for.
     """
 
     name: str
@@ -41,6 +53,7 @@ class Block:
     meaning: str
     high: int = 1
     low: int = 0
+    unit: Unit = "number"
 
 
 class Layout(tuple[Block, ...]):

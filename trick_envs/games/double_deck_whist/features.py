@@ -16,8 +16,8 @@ from trick_envs.games.double_deck_whist.rules import HALF, DoubleDeckWhistState,
 def blocks(num_players: int) -> Sequence[Block]:
     """The blocks that ``features`` writes."""
     return (
-        Block("trump", 4, "the trump suit, one of 4"),
-        Block("upturned", 52, "by card: how many lie face up beside the stock", 2),
+        Block("trump", 4, "the trump suit, one of 4", unit="suit"),
+        Block("upturned", 52, "by card: how many lie face up beside the stock", 2, unit="card"),
         Block("tricks", 1, "finished tricks of the deal", 2 * HALF),
         Block("second_half", 1, "1 in the second half, which begins when the stock is used up"),
         Block("won", 2, "tricks of the second half: own team, other team", HALF),
@@ -28,7 +28,8 @@ def blocks(num_players: int) -> Sequence[Block]:
 
 def secret_blocks(num_players: int) -> Sequence[Block]:
     """The block that ``secrets`` writes."""
-    return (Block("stock", 52, "in drawing order: 1 + the action of a card not yet turned up or drawn, else 0", 52),)
+    meaning = "in drawing order: 1 + the action of a card not yet turned up or drawn, else 0"
+    return (Block("stock", 52, meaning, 52, unit="card number"),)
 
 
 @rule

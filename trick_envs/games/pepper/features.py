@@ -14,8 +14,8 @@ def blocks(num_players: int) -> Sequence[Block]:
     """The blocks that ``features`` writes."""
     colours, numbers = DECKS[num_players]
     return (
-        Block("front", num_players * colours, "by seat and colour: 1 if its pepper lies in front of the seat"),
-        Block("taken", num_players * colours, "by seat and colour: cards taken, not counting peppers", numbers - 1),
+        Block("front", num_players * colours, "by seat and colour: 1 if its pepper lies in front", unit="suit"),
+        Block("taken", num_players * colours, "by seat and colour: cards taken, no peppers", numbers - 1, unit="suit"),
         Block("taking", num_players, "by seat: 1 if its card takes the trick so far"),
     )
 

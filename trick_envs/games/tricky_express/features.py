@@ -22,7 +22,7 @@ def blocks(num_players: int) -> Sequence[Block]:
     since = "stations from its last stop on, 0 if it has none"
     return (
         Block("passing", 4, "what is named now: forced right, forced left, free right, free left; none in play"),
-        Block("exchanged", EXCHANGED * SLOT, f"{order}: the card, {card}"),
+        Block("exchanged", EXCHANGED * SLOT, f"{order}: the card, {card}", unit="suit and rank"),
         Block("line", num_players * STATIONS, "by seat and trick: 1 if it stopped there"),
         Block(
             "passes",
@@ -37,7 +37,7 @@ def blocks(num_players: int) -> Sequence[Block]:
 
 def secret_blocks(num_players: int) -> Sequence[Block]:
     """The block that ``secrets`` writes."""
-    return (Block("exchanges", num_players * EXCHANGED * SLOT, "by seat: its block exchanged"),)
+    return (Block("exchanges", num_players * EXCHANGED * SLOT, "by seat: its block exchanged", unit="suit and rank"),)
 
 
 @rule

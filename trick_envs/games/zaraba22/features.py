@@ -16,11 +16,11 @@ from trick_envs.games.zaraba22.rules import CRASHED, Zaraba22State, both_leads_t
 def blocks(num_players: int) -> Sequence[Block]:
     """The blocks that ``features`` writes."""
     return (
-        Block("chart", 44, "by card: 1 if it lies on the chart (`gone` tells who led it)"),
-        Block("chart_sum", 4, "by suit: the values of its cards on the chart", 75),
-        Block("price", 4, "by suit: its price with the present chart", 5, CRASHED),
-        Block("taken", 12, "by seat and suit: cards taken", 11),
-        Block("leads", 44, "by card: 1 if it is a lead card of this trick that is still there"),
+        Block("chart", 44, "by card: 1 if it lies on the chart (`gone` tells who led it)", unit="card"),
+        Block("chart_sum", 4, "by suit: the values of its cards on the chart", 75, unit="suit"),
+        Block("price", 4, "by suit: its price with the present chart", 5, CRASHED, unit="suit"),
+        Block("taken", 12, "by seat and suit: cards taken", 11, unit="suit"),
+        Block("leads", 44, "by card: 1 if it is a lead card of this trick that is still there", unit="card"),
         Block("taking", 3, "by seat: 1 if its card takes the trick so far; none before one lead card is left"),
     )
 
