@@ -24,6 +24,7 @@ except ImportError as missing:  # a core install
     ) from missing
 
 from training.seeds import Purpose
+from training.shipped import config_names, find_config
 
 if TYPE_CHECKING:
     from training.arena import Pair, Plan, Standings
@@ -88,7 +89,9 @@ PublishOption = Annotated[
 
 @app.command()
 def train(
-    config: Annotated[Path | None, typer.Argument(help="YAML file of the run, such as configs/pepper.yaml.")] = None,
+    config: Annotated[
+        str | None, typer.Argument(help=f"The run: a YAML file, or one of {', '.join(config_names())}.")
+    ] = None,
     folder: Annotated[
         Path | None,
         typer.Option("--folder", file_okay=False, help="For the files of the run; runs/NAME-OF-CONFIG by default."),
@@ -104,17 +107,17 @@ def train(
     from training.config import load_config
 
     if folder is None and config is None:
-        raise ValueError("name a config, such as configs/quickstart.yaml (or --resume with a --folder)")
-    target = folder if folder is not None else Path("runs") / config.stem  # type: ignore[union-attr]
+        raise ValueError("name a config, such as quickstart (or --resume with a --folder)")
+    target = folder if folder is not None else Path("runs") / Path(config).stem  # type: ignore[arg-type]
     with _a_run():
         if resume:
             if change:
                 raise ValueError("--set and --resume exclude each other: a run continues with its own config")
             run.resume(target, out)
         elif config is None:
-            raise ValueError("name a config, such as configs/quickstart.yaml")
+            raise ValueError("name a config, such as quickstart")
         else:
-            run.train(load_config(config, change), target, out)
+            run.train(load_config(find_config(config), change), target, out)
 
 
 @app.command()
@@ -302,6 +305,47 @@ def games(name: Annotated[str | None, typer.Argument(help="A game to describe in
         out.print(games_table())
     else:
         print(describe_game(name))
+
+
+@app.command()
+def policies() -> None:
+    """List the trained policies that come with the games: the player named pretrained."""
+    from training.describe import policies_table
+
+    out.print(policies_table())
+
+
+@app.command()
+def release(
+    run: Annotated[Path, typer.Argument(file_okay=False, help="The folder of a finished run, such as runs/pepper.")],
+    deals: Annotated[int, typer.Option("--deals", help="Number of deals of each rung of the ladder.")] = 200,
+    force: Annotated[bool, typer.Option("--force", help="Replace the policy that is there, whichever is better.")] = False,
+    workers: WorkersOption = 1,
+    folder: Annotated[
+        Path | None,
+        typer.Option("--folder", file_okay=False, help="For finished deals; a folder in that of the run by default."),
+    ] = None,
+) -> None:
+    """Make the policy of a run the one that comes with its game, if it is better than the one that is there."""
+    from training.evaluation import results_table
+    from training.release import finished_run
+    from trick_envs.agents.pretrained import PRETRAINED
+
+    found = finished_run(run)
+    target = folder or run / "release"
+    with _an_arena():
+        meeting = None if force else found.meeting()
+        if meeting is not None:
+            standings = _play(meeting, target / "choosing", workers)
+            result = standings.results[str(found.policy), PRETRAINED]
+            out.print(results_table([result], standings.title))
+            if result.margin <= 0:
+                raise ValueError(f"{found.policy} is not better than {found.target}, which stays (or use --force)")
+        ladder = _play(found.ladder(deals), target / "publishing", workers)
+    results = [ladder.results[str(found.policy), rung] for rung in ladder.names[1:]]
+    found.release(results)
+    out.print(results_table(results, ladder.title))
+    out.print(f"written: {found.target}, and its manifest", highlight=False, soft_wrap=True)
 
 
 @app.command()

@@ -43,12 +43,17 @@ class PPO(Strict):
 
 
 class Network(Strict):
-    """A multi-layer perceptron; policy and value share its first layers."""
+    """The network; policy and value share its first layers."""
 
-    shared: Widths = Field([256], min_length=1, description="widths of the layers that both use")
-    policy: Widths = Field([256], description="widths of the layers that only the policy has")
-    value: Widths = Field([256], description="widths of the layers that only the value has")
-    activation: Literal["relu", "tanh"] = Field("relu", description="after every layer")
+    kind: Literal["suits", "perceptron"] = Field(
+        "suits", description="shared over suits (``training/suits.py``), or a multi-layer perceptron"
+    )
+    width: Annotated[int, Field(ge=1, le=8192)] = Field(128, description="suits: of every layer, per suit")
+    depth: Annotated[int, Field(ge=1, le=64)] = Field(3, description="suits: number of layers")
+    shared: Widths = Field([256], min_length=1, description="perceptron: widths of the layers that both use")
+    policy: Widths = Field([256], description="perceptron: widths of the layers that only the policy has")
+    value: Widths = Field([256], description="perceptron: widths of the layers that only the value has")
+    activation: Literal["relu", "tanh"] = Field("relu", description="perceptron: after every layer")
 
 
 class Evaluation(Strict):
@@ -76,6 +81,9 @@ class RunConfig(Strict):
     total_samples: Positive = Field(2_000_000, description="decisions to learn from, of all learning seats")
     checkpoint_every_samples: Positive = Field(500_000, description="samples between two checkpoints")
     device: str = Field("cpu", description="device of the network: cpu, cuda or auto")
+    precision: Literal["auto", "float32", "bfloat16"] = Field(
+        "auto", description="of matrix products; auto is bfloat16 where the device is good at it"
+    )
     threads: Positive = Field(1, description="threads of torch; more than 1 is often slower on a small machine")
     ppo: PPO = PPO()
     network: Network = Network()

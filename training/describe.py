@@ -1,9 +1,10 @@
-"""The table of all games."""
+"""The tables of all games and of all trained policies."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from trick_envs.agents.pretrained import load_manifest, pretrained_file, pretrained_players
 from trick_envs.engine.registry import game_names, game_type, load_game
 from trick_envs.interfaces.describe import number_range
 
@@ -26,5 +27,33 @@ def games_table() -> Any:
             number_range([one.layout.size for one in tables]),
             number_range([game.deals(one.num_players) for one in tables]),
             ", ".join(f"{option}={default}" for option, default in game.options.items()),
+        )
+    return table
+
+
+def policies_table() -> Any:
+    """All trained policies as a table for the terminal."""
+    from rich.box import SIMPLE
+    from rich.table import Table
+
+    files = [
+        pretrained_file(game, players)
+        for game in map(game_type, game_names())
+        for players in pretrained_players(game)
+    ]
+    manifests = [load_manifest(file) for file in files]
+    rungs = list(dict.fromkeys(result["opponent"] for one in manifests for result in one["ladder"]["results"]))
+    caption = "points per deal over other players, with 95 % interval; all else is in the .json file of each policy"
+    table = Table(title="trained policies: the player 'pretrained'", caption=caption, box=SIMPLE, show_lines=True)
+    table.add_column("game-players", no_wrap=True)
+    for figure in ("samples\nminutes", "kB", *(f"over\n{rung}" for rung in rungs)):
+        table.add_column(figure, justify="right", no_wrap=True)
+    for file, manifest in zip(files, manifests, strict=True):
+        over = {result["opponent"]: result for result in manifest["ladder"]["results"]}
+        table.add_row(
+            file.stem,
+            f"{manifest['samples'] / 1e6:.1f} M\n{manifest['seconds'] / 60:.0f}",
+            f"{manifest['size'] / 1e3:.0f}",
+            *(f"{over[rung]['margin']:+.2f}\n±{over[rung]['half_width']:.2f}" if rung in over else "" for rung in rungs),
         )
     return table

@@ -7,6 +7,7 @@ import json
 import logging
 import warnings
 from collections.abc import Iterator
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,9 @@ from gymnasium import spaces
 from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 
+from training.config import Network
 from training.files import replacing
+from training.suits import SuitHead, SuitLayers, ValueHead
 from trick_envs.agents.policy import METADATA_KEY, policy_metadata
 from trick_envs.engine.game import Game
 from trick_envs.engine.observation import scales
@@ -51,26 +54,25 @@ class SharedLayers(BaseFeaturesExtractor):
         return self.others(scaled)
 
 
-def network_kwargs(
-    game: Game, shared: list[int], policy: list[int], value: list[int], activation: str
-) -> dict[str, Any]:
-    """SB3's ``policy_kwargs`` for a network.
+def network_kwargs(game: Game, network: Network) -> dict[str, Any]:
+    """SB3's ``policy_kwargs`` for a network: which one, and its widths.
 
     Args:
         game: the game it plays.
-        shared: widths of the layers that policy and value share (one or more).
-        policy: widths of the policy's own layers after them.
-        value: widths of the value's own layers after them.
-        activation: ``"relu"`` or ``"tanh"``.
+        network: from the config of a run.
     """
-    function = {"relu": InPlaceReLU, "tanh": torch.nn.Tanh}[activation]
+    common = {"optimizer_kwargs": {"fused": True}}
+    if network.kind == "suits":
+        settings = {"game": game.name, "num_players": game.num_players, "width": network.width, "depth": network.depth}
+        return {"features_extractor_class": SuitLayers, "features_extractor_kwargs": settings, "net_arch": [], **common}
+    function = {"relu": InPlaceReLU, "tanh": torch.nn.Tanh}[network.activation]
     divisors = [float(divisor) for divisor in scales(game.layout)]
     return {
         "features_extractor_class": SharedLayers,
-        "features_extractor_kwargs": {"divisors": divisors, "layers": shared, "activation": function},
-        "net_arch": {"pi": policy, "vf": value},
+        "features_extractor_kwargs": {"divisors": divisors, "layers": network.shared, "activation": function},
+        "net_arch": {"pi": network.policy, "vf": network.value},
         "activation_fn": function,
-        "optimizer_kwargs": {"fused": True},
+        **common,
     }
 
 
@@ -79,7 +81,24 @@ class SelfPlayPolicy(MaskableActorCriticPolicy):
 
     ``MaskableCategorical`` normalises the logits twice, before and after masking. A softmax of the masked logits is
     the same distribution.
+
+    Attributes:
+        precision: of matrix products (``matrix_precision``); set it before training.
     """
+
+    precision: torch.dtype = torch.float32
+
+    def _build(self, lr_schedule: Any) -> None:
+        """With the heads that belong to the features: shared over suits, or SB3's own."""
+        super()._build(lr_schedule)
+        if not isinstance(self.features_extractor, SuitLayers):
+            return
+        layers = self.features_extractor
+        self.action_net = SuitHead(layers.suits, layers.width, self.action_space.n // layers.suits)
+        self.value_net = ValueHead(layers.suits, layers.width)
+        self.action_net.apply(partial(self.init_weights, gain=0.01))
+        self.value_net.apply(partial(self.init_weights, gain=1))
+        self.optimizer = self.optimizer_class(self.parameters(), lr=lr_schedule(1), **self.optimizer_kwargs)
 
     def forward(
         self, obs: torch.Tensor, deterministic: bool = False, action_masks: Any = None
@@ -104,12 +123,32 @@ class SelfPlayPolicy(MaskableActorCriticPolicy):
         return values, log_probs.gather(1, actions.long().reshape(-1, 1)).squeeze(1), entropy
 
     def _logits_and_values(self, obs: torch.Tensor, action_masks: Any) -> tuple[torch.Tensor, torch.Tensor]:
-        latent_pi, latent_vf = self.mlp_extractor(self.extract_features(obs))
-        logits = self.action_net(latent_pi)
+        with torch.autocast(self.device.type, self.precision, enabled=self.precision != torch.float32):
+            latent_pi, latent_vf = self.mlp_extractor(self.extract_features(obs))
+            logits, values = self.action_net(latent_pi).float(), self.value_net(latent_vf).float()
         if action_masks is not None:
             masks = torch.as_tensor(action_masks, device=logits.device).reshape(logits.shape)
             logits = torch.where(masks != 0, logits, ILLEGAL)
-        return logits, self.value_net(latent_vf)
+        return logits, values
+
+
+def matrix_precision(wanted: str, device: torch.device) -> torch.dtype:
+    """The type in which matrix products are computed while training: ``bfloat16`` where that is faster.
+
+    Weights, sums and everything else stay ``float32``. A CPU without instructions for ``bfloat16`` would emulate it,
+    which is slower.
+
+    Args:
+        wanted: ``"float32"``, ``"bfloat16"``, or ``"auto"``: what the device is good at.
+        device: where the network is trained.
+    """
+    if wanted != "auto":
+        return {"float32": torch.float32, "bfloat16": torch.bfloat16}[wanted]
+    if device.type == "cuda":
+        fast = torch.cuda.is_bf16_supported(including_emulation=False)
+    else:
+        fast = device.type == "cpu" and torch.cpu._is_avx512_bf16_supported()
+    return torch.bfloat16 if fast else torch.float32
 
 
 class InPlaceReLU(torch.nn.ReLU):

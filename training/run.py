@@ -24,7 +24,7 @@ from training.best_response import BestResponseVecEnv, verdict
 from training.config import RunConfig, dump_config, load_config
 from training.evaluation import Result, evaluate, results_table
 from training.files import write_json, write_text
-from training.network import NetworkAgent, SelfPlayPolicy, export_policy, network_kwargs, save_model
+from training.network import NetworkAgent, SelfPlayPolicy, export_policy, matrix_precision, network_kwargs, save_model
 from training.plots import learning_curve
 from training.progress import progress_bar
 from training.seeds import SEEDS_PER_RUN, Purpose, match_seeds, player_seeds
@@ -108,7 +108,7 @@ def new_model(config: RunConfig) -> MaskablePPO:
         RunError: if the initial weights are missing or do not fit.
     """
     torch.set_num_threads(config.threads)  # initial weights depend on it, because torch's QR decomposition does
-    ppo, network = config.ppo, config.network
+    ppo = config.ppo
     env = _games(config, 0)
     model = MaskablePPO(
         SelfPlayPolicy,
@@ -124,7 +124,7 @@ def new_model(config: RunConfig) -> MaskablePPO:
         vf_coef=ppo.vf_coef,
         max_grad_norm=ppo.max_grad_norm,
         rollout_buffer_class=SelfPlayBuffer,
-        policy_kwargs=network_kwargs(env.games.game, network.shared, network.policy, network.value, network.activation),
+        policy_kwargs=network_kwargs(env.games.game, config.network),
         seed=config.seed,
         device=config.device,
     )
@@ -142,6 +142,7 @@ def prepare(config: RunConfig, model: MaskablePPO) -> None:
     """Sets up torch and the rollout buffer, before a model learns."""
     torch.set_num_threads(config.threads)
     torch.distributions.Distribution.set_default_validate_args(False)
+    model.policy.precision = matrix_precision(config.precision, model.device)
     model.rollout_buffer.attach(model.env, config.ppo.reward_scale, config.seed + model.num_timesteps)
 
 

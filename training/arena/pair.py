@@ -89,13 +89,14 @@ class Pair:
     """Two players and what they have played.
 
     Attributes:
-        players: in the order of their ids, whatever the order in which they were given.
+        players: in the order of their digests and specs, whatever the order in which they were given. So the results of
+            a policy do not depend on where its file lies.
         margins: as in a ``Chunk``, of the deals that count: from the first one up to the first that is missing, or up
             to the one after which the interval was narrow enough.
     """
 
     def __init__(self, plan: Plan, one: Player, other: Player) -> None:
-        self.players = (one, other) if one.id < other.id else (other, one)
+        self.players = (one, other) if one.rank < other.rank else (other, one)
         self.margins: list[list[float]] = []
         self._plan = plan
         self._chunk = 1 if one.searches or other.searches else CHUNK

@@ -48,6 +48,11 @@ class Player:
         return f"{self.spec}@{self.digest}" if self.digest else self.spec
 
     @property
+    def rank(self) -> tuple[str, str]:
+        """Orders the players of a pair: built-in ones first."""
+        return self.digest, self.spec
+
+    @property
     def searches(self) -> bool:
         """Whether it is so slow that each of its deals is saved at once."""
         return parse_spec(self.spec).method is not None
@@ -106,13 +111,13 @@ def make_plan(
     check_run_seed(seed)
     if half_width is not None and not half_width > 0:
         raise ValueError(f"half width: expected a number of points above 0, not {half_width}")
-    players = tuple(Player(spec, _player_digest(spec, make_agent(spec, game))) for spec in specs)
+    players = tuple(Player(spec, _player_digest(spec, game, make_agent(spec, game))) for spec in specs)
     return Plan(game, players, deals, half_width, seed, purpose, only_first)
 
 
-def _player_digest(spec: str, agent: Agent) -> str:
+def _player_digest(spec: str, game: Game, agent: Agent) -> str:
     """The digest of a player's own file; built-in players have none, they are part of ``code_digest``."""
-    file = parse_spec(spec).policy
+    file = parse_spec(spec).policy_file(game)
     if file is None:
         source = getattr(sys.modules.get(type(agent).__module__), "__file__", None)
         file = Path(source) if source and not Path(source).is_relative_to(_PACKAGE) else None

@@ -1,0 +1,166 @@
+"""Releases the policy of a finished run: copies it to where the spec ``pretrained`` finds it, with a manifest.
+
+A policy for a game and a number of players replaces another one only if it is better. Deals of
+``Purpose.CHOOSING`` decide this; the ladder in the manifest is measured on deals of ``Purpose.PUBLISHING``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import platform
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import trick_envs
+from training.arena import LADDER, Plan, make_plan
+from training.config import RunConfig, load_config
+from training.evaluation import Result
+from training.files import replacing, write_json
+from training.seeds import Purpose
+from training.shipped import config_names, configs_folder
+from trick_envs.agents.pretrained import PRETRAINED, manifest_file, pretrained_file
+from trick_envs.engine.game import Game
+from trick_envs.engine.registry import load_game
+
+MAX_BYTES = 500_000
+MEETING_DEALS = 1000  # a meeting of two policies without search is fast
+SEED = 0  # of the meeting and the ladder
+
+FILES = ("config.yaml", "policy.onnx", "evaluation.json")
+
+
+@dataclass(frozen=True)
+class FinishedRun:
+    """A run whose policy may be released.
+
+    Attributes:
+        policy: its ONNX file.
+        content: of that file.
+        config: of the run.
+        report: its ``evaluation.json``.
+        game: what it was trained on, deal by deal.
+    """
+
+    policy: Path
+    content: bytes
+    config: RunConfig
+    report: dict[str, Any]
+    game: Game
+
+    @property
+    def target(self) -> Path:
+        """Where its policy belongs."""
+        return pretrained_file(self.game.type, self.game.num_players)
+
+    def meeting(self) -> Plan | None:
+        """Its policy against the one that it would replace; ``None`` if there is no other."""
+        if not self.target.is_file() or self.target.read_bytes() == self.content:
+            return None
+        return make_plan(self.game, [str(self.policy), PRETRAINED], MEETING_DEALS, None, SEED, Purpose.CHOOSING)
+
+    def ladder(self, deals: int) -> Plan:
+        """Its policy against the ladder."""
+        return make_plan(self.game, [str(self.policy), *LADDER], deals, None, SEED, Purpose.PUBLISHING, True)
+
+    def release(self, ladder: Sequence[Result]) -> None:
+        """Writes the policy and its manifest.
+
+        Args:
+            ladder: the results of ``self.ladder``.
+        """
+        manifest = self._manifest(ladder)
+        self.target.parent.mkdir(exist_ok=True)
+        with replacing(self.target) as temporary:
+            temporary.write_bytes(self.content)
+        write_json(manifest_file(self.target), manifest)
+
+    def _manifest(self, ladder: Sequence[Result]) -> dict[str, Any]:
+        name, players = self.game.name, self.game.num_players
+        table = ["--game", name, "--num-players", str(players)]
+        measure = ["trick", "evaluate", PRETRAINED, *table, "--deals", str(ladder[0].deals), "--publish"]
+        return {
+            "game": name,
+            "num_players": players,
+            "sha256": hashlib.sha256(self.content).hexdigest(),
+            "size": len(self.content),
+            "parameters": count_parameters(self.content),
+            "command": training_command(self.config),
+            "config": self.config.model_dump(),
+            "seeds": {"training": self.config.seed, "ladder": SEED},
+            "samples": self.report["samples"],
+            "seconds": self.report["seconds"],
+            "versions": {
+                "trick_envs": trick_envs.__version__,
+                "torch": version("torch"),
+                "numpy": version("numpy"),
+                "python": platform.python_version(),
+            },
+            "ladder": {
+                "command": shlex.join(measure),
+                "results": [replace(result, player=PRETRAINED).as_dict() for result in ladder],
+            },
+        }
+
+
+def finished_run(folder: Path) -> FinishedRun:
+    """The run in a folder.
+
+    Raises:
+        ValueError: if it is not finished, is a best response, has options that are not the game's own, or its policy is
+            too large.
+    """
+    missing = [name for name in FILES if not (folder / name).is_file()]
+    if missing:
+        raise ValueError(
+            f"{folder} holds no finished run (there is no {' and no '.join(missing)} in it): "
+            "expected the folder of a run of trick train"
+        )
+    config = load_config(folder / "config.yaml")
+    game = load_game(config.game, config.num_players, 1, **config.options)
+    if config.against is not None:
+        raise ValueError(f"{folder} holds a best response to {config.against}: expected a policy trained by self-play")
+    if game.options != game.type.options:
+        raise ValueError(f"{folder} holds a run with options {game.options}: expected the game's own, {game.type.options}")
+    policy = folder / "policy.onnx"
+    content = policy.read_bytes()
+    if len(content) > MAX_BYTES:
+        raise ValueError(f"{policy} has {len(content):,} bytes: expected at most {MAX_BYTES:,}; train a smaller network")
+    report = json.loads((folder / "evaluation.json").read_text(encoding="utf-8"))
+    return FinishedRun(policy, content, config, report, game)
+
+
+def count_parameters(content: bytes) -> int:
+    """The numbers in the weights of an ONNX file."""
+    import onnx
+
+    floats = (onnx.TensorProto.FLOAT, onnx.TensorProto.FLOAT16)
+    weights = onnx.load_from_string(content).graph.initializer
+    return sum(math.prod(tensor.dims) for tensor in weights if tensor.data_type in floats and tensor.dims)
+
+
+def training_command(config: RunConfig) -> str:
+    """The command that trains with a config: it names the most similar config of the package, and what differs."""
+    wanted, found = _leaves(config.model_dump()), []
+    for name in config_names():
+        path = configs_folder() / f"{name}.yaml"
+        base = load_config(path)
+        values = _leaves(base.model_dump())
+        changes = [f"{key}={json.dumps(value)}" for key, value in wanted.items() if values.get(key, ...) != value]
+        if base.game == config.game and load_config(path, changes) == config:
+            found.append(["trick", "train", name, *(part for change in changes for part in ("--set", change))])
+    return shlex.join(min(found, key=len, default=["trick", "train", "config.yaml"]))
+
+
+def _leaves(section: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    """The values of a config by the names that ``--set`` takes."""
+    leaves: dict[str, Any] = {}
+    for key, value in section.items():
+        nested = _leaves(value, f"{prefix}{key}.") if isinstance(value, dict) else {}
+        leaves |= nested or {f"{prefix}{key}": value}
+    return leaves
