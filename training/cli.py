@@ -161,7 +161,7 @@ def exploit(
     values: dict[str, Any] = {"game": game, "num_players": num_players, "against": player}
     values["evaluation"] = {"opponents": [player]} | ({} if deals is None else {"final_deals": deals})
     if samples is not None:
-        values["total_samples"] = samples
+        values["stages"] = [{"method": "ppo", "total_samples": samples}]
     if seed is not None:
         values["seed"] = seed
     if start is not None:
@@ -319,7 +319,7 @@ def policies() -> None:
 def release(
     run: Annotated[Path, typer.Argument(file_okay=False, help="The folder of a finished run, such as runs/pepper.")],
     deals: Annotated[int, typer.Option("--deals", help="Number of deals of each rung of the ladder.")] = 200,
-    force: Annotated[bool, typer.Option("--force", help="Replace the policy that is there, whichever is better.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace the policy that is there in any case.")] = False,
     workers: WorkersOption = 1,
     folder: Annotated[
         Path | None,

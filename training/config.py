@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from training.seeds import MAX_RUN_SEED
 from trick_envs.agents import make_agent
+from trick_envs.agents.spec import parse_spec
 from trick_envs.engine.game import Game
 from trick_envs.engine.registry import game_names, load_game
 
@@ -25,12 +26,17 @@ class Strict(BaseModel):
 
 
 class PPO(Strict):
-    """Proximal policy optimisation (Schulman et al. 2017). The names are those of Stable-Baselines3."""
+    """A stage of self-play with proximal policy optimisation (Schulman et al. 2017). The names are those of
+    Stable-Baselines3."""
 
+    method: Literal["ppo"] = "ppo"
+    total_samples: Positive = Field(2_000_000, description="decisions to learn from, of all learning seats")
+    checkpoint_every_samples: Positive = Field(500_000, description="samples between two checkpoints")
+    evaluate_every_samples: Positive = Field(250_000, description="samples between two evaluations")
     n_envs: Positive = Field(512, description="games played in parallel")
     n_steps: Positive = Field(64, description="decisions per game between two updates")
     batch_size: Positive = Field(4096, description="samples per minibatch")
-    n_epochs: Positive = Field(4, description="passes over the samples per update")
+    n_epochs: Positive = Field(2, description="passes over the samples per update")
     learning_rate: float = Field(1e-3, gt=0.0, le=1.0, description="at the start")
     final_learning_rate: float = Field(1e-4, ge=0.0, le=1.0, description="at the end of a linear schedule")
     gamma: Fraction = Field(1.0, description="discount factor per decision of one seat")
@@ -40,6 +46,59 @@ class PPO(Strict):
     vf_coef: float = Field(0.5, ge=0.0, description="weight of the value loss")
     max_grad_norm: float = Field(0.5, gt=0.0, description="gradients are clipped to this norm")
     reward_scale: float = Field(0.1, gt=0.0, description="factor on all rewards, so that values are about 1")
+    leash: float = Field(
+        0.0, ge=0.0, description="weight of the divergence from the policy with which the stage began; 0: none"
+    )
+
+    @model_validator(mode="after")
+    def _one_batch(self) -> PPO:
+        samples = self.n_envs * self.n_steps
+        if samples < self.batch_size:
+            raise ValueError(f"n_envs * n_steps is {samples}, fewer than batch_size ({self.batch_size})")
+        if self.leash > 0.0 and self.ent_coef == 0.0:
+            raise ValueError("leash: needs an ent_coef above 0")
+        return self
+
+
+class ExpertIteration(Strict):
+    """A stage in which a search labels the policy's decisions, and the policy learns from the labels (Anthony, Tian,
+    Barber 2017). ``training/labels.py`` plays and labels, ``training/expert.py`` learns."""
+
+    method: Literal["expert_iteration"] = "expert_iteration"
+    total_labels: Positive = Field(400_000, description="decisions to label")
+    labels_per_round: Positive = Field(50_000, description="labels between two hand-overs of new weights")
+    window: Positive = Field(400_000, description="how many of the latest labels are learned from")
+    search: str = Field("ismcts:100", description="the teacher: a search that starts from the policy's best action")
+    label_share: Fraction = Field(0.33, gt=0.0, description="share of the decisions that are labelled")
+    games: Positive = Field(128, description="matches that a worker plays side by side; one task")
+    guests: list[str] = Field(
+        [], description="who also plays, unlabelled: specs of players, or earlier: the policy of some rounds before"
+    )
+    guest_share: Fraction = Field(0.2, description="share of the seats that guests play, if there are any")
+    target: Literal["pick", "softmax", "leash"] = Field(
+        "pick",
+        description="what is imitated: the search's choice; a softmax of the advantages; the policy's own "
+        "distribution, moved by the advantages",
+    )
+    sharpness: float = Field(1.0, gt=0.0, description="softmax, leash: factor on the advantages in standard errors")
+    n_epochs: Positive = Field(8, description="how often a label is learned from, on average")
+    batch_size: Positive = Field(2048, description="labels per minibatch")
+    learning_rate: float = Field(2e-3, gt=0.0, le=1.0, description="at the start")
+    final_learning_rate: float = Field(1e-4, ge=0.0, le=1.0, description="at the end of a linear schedule")
+    vf_coef: float = Field(0.5, ge=0.0, description="weight of the value loss")
+    max_grad_norm: float = Field(1.0, gt=0.0, description="gradients are clipped to this norm")
+    reward_scale: float = Field(0.1, gt=0.0, description="factor on all rewards, so that values are about 1")
+
+    @field_validator("search")
+    @classmethod
+    def _a_search(cls, search: str) -> str:
+        parsed = parse_spec(search)
+        if parsed.method is None or parsed.policy is not None:
+            raise ValueError("expected a search, such as ismcts:100")
+        return search
+
+
+METHODS: dict[str, type[Strict]] = {"ppo": PPO, "expert_iteration": ExpertIteration}
 
 
 class Network(Strict):
@@ -59,7 +118,6 @@ class Network(Strict):
 class Evaluation(Strict):
     """When and against whom the policy is measured on duplicate deals (``training/evaluation.py``)."""
 
-    every_samples: Positive = Field(250_000, description="samples between two evaluations during training")
     deals: Positive = Field(100, description="deals per evaluation and opponent")
     final_deals: Positive = Field(500, description="deals per opponent of the evaluation at the end")
     opponents: list[str] = Field(["random", "greedy"], min_length=1, description="specs of players")
@@ -78,14 +136,15 @@ class RunConfig(Strict):
     )
     start: str | None = Field(None, description="a policy.zip of the same network, for the initial weights")
     seed: Annotated[int, Field(ge=0, le=MAX_RUN_SEED)] = Field(0, description="of all random numbers")
-    total_samples: Positive = Field(2_000_000, description="decisions to learn from, of all learning seats")
-    checkpoint_every_samples: Positive = Field(500_000, description="samples between two checkpoints")
+    stages: list[Annotated[PPO | ExpertIteration, Field(discriminator="method")]] = Field(
+        [PPO()], min_length=1, description="how the policy is trained, one stage after the other"
+    )
+    workers: Positive = Field(2, description="processes that play and label in expert iteration")
     device: str = Field("cpu", description="device of the network: cpu, cuda or auto")
     precision: Literal["auto", "float32", "bfloat16"] = Field(
         "auto", description="of matrix products; auto is bfloat16 where the device is good at it"
     )
     threads: Positive = Field(1, description="threads of torch; more than 1 is often slower on a small machine")
-    ppo: PPO = PPO()
     network: Network = Network()
     evaluation: Evaluation = Evaluation()
 
@@ -102,13 +161,11 @@ class RunConfig(Strict):
             game = self.make_game()
         except TypeError as error:
             raise ValueError(str(error)) from None
-        for spec in self.opponents:
+        guests = [spec for stage in self.stages if isinstance(stage, ExpertIteration) for spec in stage.guests]
+        for spec in [*self.opponents, *(spec for spec in guests if spec != "earlier")]:
             make_agent(spec, game)
-        samples = self.ppo.n_envs * self.ppo.n_steps
-        if samples < self.ppo.batch_size:
-            raise ValueError(
-                f"ppo.n_envs * ppo.n_steps is {samples}, fewer than ppo.batch_size ({self.ppo.batch_size})"
-            )
+        if self.against is not None and any(isinstance(stage, ExpertIteration) for stage in self.stages):
+            raise ValueError("against: a best response is trained by stages of ppo, not of expert_iteration")
         return self
 
     def make_game(self) -> Game:
@@ -131,7 +188,8 @@ def load_config(path: Path, overrides: list[str] | None = None) -> RunConfig:
 
     Args:
         path: the file.
-        overrides: ``key=value`` or ``section.key=value``, the value as YAML; they replace values of the file.
+        overrides: ``key=value``, ``section.key=value`` or ``stages.0.key=value``, the value as YAML; they replace
+            values of the file.
 
     Raises:
         ConfigError: names the file, the key and what is allowed.
@@ -168,14 +226,20 @@ def make_config(values: dict[str, Any], source: str) -> RunConfig:
 def _override(loaded: dict[str, Any], override: str) -> None:
     key, found, value = override.partition("=")
     if not found:
-        raise ConfigError(f"{override!r}: expected key=value, such as ppo.learning_rate=0.0005")
+        raise ConfigError(f"{override!r}: expected key=value, such as stages.0.learning_rate=0.0005")
     *sections, last = key.strip().split(".")
+    place: Any = loaded
     for section in sections:
-        loaded = loaded.setdefault(section, {})
-        if not isinstance(loaded, dict):
+        if isinstance(place, list) and section.isdecimal() and int(section) < len(place):
+            place = place[int(section)]
+        elif isinstance(place, dict):
+            place = place.setdefault(section, {})
+        if not isinstance(place, (dict, list)):
             raise ConfigError(f"{override!r}: {section} is not a section")
+    if not isinstance(place, dict):
+        raise ConfigError(f"{override!r}: expected the number of a stage and a key of it, such as stages.0.seed")
     try:
-        loaded[last] = yaml.safe_load(value)
+        place[last] = yaml.safe_load(value)
     except yaml.YAMLError:
         raise ConfigError(f"{override!r}: {value!r} is not readable as a YAML value") from None
 
@@ -183,12 +247,17 @@ def _override(loaded: dict[str, Any], override: str) -> None:
 def _explain(problem: Any) -> str:
     """One problem in a line: the path of the key, what is wrong, what is allowed."""
     path = [str(part) for part in problem["loc"]]
-    where = ".".join(path) or "config"
+    where = ".".join(part for part in path if part not in METHODS) or "config"
     if problem["type"] == "extra_forbidden":
         section: Any = RunConfig
         for part in path[:-1]:
-            section = section.model_fields[part].annotation
+            if part in METHODS:
+                section = METHODS[part]
+            elif not part.isdecimal() and part != "stages":
+                section = section.model_fields[part].annotation
         return f"  {where}: unknown key; expected one of {', '.join(section.model_fields)}"
+    if problem["type"] in ("union_tag_not_found", "union_tag_invalid"):
+        return f"  {where}.method: expected {' or '.join(METHODS)}"
     message = problem["msg"].removeprefix("Value error, ")
     return f"  {where}: {message[0].lower()}{message[1:]}, not {problem['input']!r}" if path else f"  {message}"
 

@@ -37,23 +37,22 @@ def policies_table() -> Any:
     from rich.table import Table
 
     files = [
-        pretrained_file(game, players)
-        for game in map(game_type, game_names())
-        for players in pretrained_players(game)
+        pretrained_file(game, players) for game in map(game_type, game_names()) for players in pretrained_players(game)
     ]
     manifests = [load_manifest(file) for file in files]
     rungs = list(dict.fromkeys(result["opponent"] for one in manifests for result in one["ladder"]["results"]))
     caption = "points per deal over other players, with 95 % interval; all else is in the .json file of each policy"
     table = Table(title="trained policies: the player 'pretrained'", caption=caption, box=SIMPLE, show_lines=True)
     table.add_column("game-players", no_wrap=True)
-    for figure in ("samples\nminutes", "kB", *(f"over\n{rung}" for rung in rungs)):
+    for figure in ("minutes", "kB", *(f"over\n{rung}" for rung in rungs)):
         table.add_column(figure, justify="right", no_wrap=True)
     for file, manifest in zip(files, manifests, strict=True):
-        over = {result["opponent"]: result for result in manifest["ladder"]["results"]}
+        results = manifest["ladder"]["results"]
+        over = {one["opponent"]: f"{one['margin']:+.2f}\n±{one['half_width']:.2f}" for one in results}
         table.add_row(
             file.stem,
-            f"{manifest['samples'] / 1e6:.1f} M\n{manifest['seconds'] / 60:.0f}",
+            f"{manifest['seconds'] / 60:.0f}",
             f"{manifest['size'] / 1e3:.0f}",
-            *(f"{over[rung]['margin']:+.2f}\n±{over[rung]['half_width']:.2f}" if rung in over else "" for rung in rungs),
+            *(over.get(rung, "") for rung in rungs),
         )
     return table

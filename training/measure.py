@@ -7,8 +7,8 @@ import time
 
 from stable_baselines3.common.callbacks import BaseCallback
 
-from training.config import RunConfig
-from training.run import new_model, prepare
+from training.config import PPO, RunConfig
+from training.ppo import new_ppo, prepare
 
 ITERATIONS = 6
 
@@ -31,9 +31,10 @@ class _Stopwatch(BaseCallback):
 
 def training_rates(config: RunConfig) -> dict[str, float]:
     """Samples per second, the median over several iterations: ``rollout``, and ``rollout_and_update``."""
-    model = new_model(config)
-    prepare(config, model)
-    samples = config.ppo.n_envs * config.ppo.n_steps
+    stage = next(stage for stage in config.stages if isinstance(stage, PPO))
+    model = new_ppo(config, stage)
+    prepare(config, stage, model)
+    samples = stage.n_envs * stage.n_steps
     watch = _Stopwatch()
     model.learn(samples * ITERATIONS, callback=watch)
     rollouts = [end - begin for begin, end in zip(watch.begun, watch.ended, strict=True)][1:]

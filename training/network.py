@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from gymnasium import spaces
 from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
@@ -88,8 +89,16 @@ class SelfPlayPolicy(MaskableActorCriticPolicy):
 
     precision: torch.dtype = torch.float32
 
+    @classmethod
+    def for_game(cls, game: Game, network: Network) -> SelfPlayPolicy:
+        """An untrained policy by itself, without games and without an algorithm."""
+        low, high = game.layout.bounds()
+        observations, actions = spaces.Box(low, high, dtype=np.float32), spaces.Discrete(game.num_actions)
+        return cls(observations, actions, lambda _: 0.0, **network_kwargs(game, network))
+
     def _build(self, lr_schedule: Any) -> None:
         """With the heads that belong to the features: shared over suits, or SB3's own."""
+        self._anchors: list[tuple[SelfPlayPolicy, float]] = []  # in a list: not a part of this network
         super()._build(lr_schedule)
         if not isinstance(self.features_extractor, SuitLayers):
             return
@@ -100,11 +109,20 @@ class SelfPlayPolicy(MaskableActorCriticPolicy):
         self.value_net.apply(partial(self.init_weights, gain=1))
         self.optimizer = self.optimizer_class(self.parameters(), lr=lr_schedule(1), **self.optimizer_kwargs)
 
+    def tie_to(self, anchor: SelfPlayPolicy, weight: float) -> None:
+        """From now on ``evaluate_actions`` also counts the divergence from another policy.
+
+        Args:
+            anchor: the other policy.
+            weight: of the Kullback-Leibler divergence, relative to ``ent_coef``.
+        """
+        self._anchors = [(anchor, weight)]
+
     def forward(
         self, obs: torch.Tensor, deterministic: bool = False, action_masks: Any = None
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """Actions, values and the actions' log-probabilities."""
-        logits, values = self._logits_and_values(obs, action_masks)
+        logits, values = self.logits_and_values(obs, action_masks)
         log_probs = torch.log_softmax(logits, 1)
         if deterministic:
             actions = logits.argmax(1)
@@ -116,13 +134,22 @@ class SelfPlayPolicy(MaskableActorCriticPolicy):
     def evaluate_actions(
         self, obs: torch.Tensor, actions: torch.Tensor, action_masks: Any = None
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """Values, log-probabilities of the actions, and the entropy of the policy."""
-        logits, values = self._logits_and_values(obs, action_masks)
+        """Values, log-probabilities of the actions, and the entropy of the policy: what ``ent_coef`` weighs.
+
+        With an anchor (``tie_to``), the weighted divergence from it is subtracted from the entropy.
+        """
+        logits, values = self.logits_and_values(obs, action_masks)
         log_probs = torch.log_softmax(logits, 1)
-        entropy = -(torch.softmax(logits, 1) * log_probs).sum(1)
+        chances = torch.softmax(logits, 1)
+        entropy = -(chances * log_probs).sum(1)
+        for anchor, weight in self._anchors:
+            with torch.no_grad():
+                there = torch.log_softmax(anchor.logits_and_values(obs, action_masks)[0], 1)
+            entropy = entropy - weight * (chances * (log_probs - there)).sum(1)
         return values, log_probs.gather(1, actions.long().reshape(-1, 1)).squeeze(1), entropy
 
-    def _logits_and_values(self, obs: torch.Tensor, action_masks: Any) -> tuple[torch.Tensor, torch.Tensor]:
+    def logits_and_values(self, obs: torch.Tensor, action_masks: Any) -> tuple[torch.Tensor, torch.Tensor]:
+        """Masked logits ``(B, A)`` and values ``(B, 1)`` of observations ``(B, D)``."""
         with torch.autocast(self.device.type, self.precision, enabled=self.precision != torch.float32):
             latent_pi, latent_vf = self.mlp_extractor(self.extract_features(obs))
             logits, values = self.action_net(latent_pi).float(), self.value_net(latent_vf).float()
@@ -234,11 +261,13 @@ class NetworkAgent:
     def seed(self, seed: int) -> None:
         """It makes no random choices."""
 
+    def evaluate(self, observations: Any, action_masks: Any) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
+        """As ``PolicyAgent.evaluate``: masked logits ``(B, A) float32``, and values ``(B,) float32``."""
+        with torch.no_grad():
+            inputs = torch.from_numpy(np.asarray(observations)).float().to(self._policy.device)
+            logits, values = self._policy.logits_and_values(inputs, np.asarray(action_masks))
+            return logits.numpy(force=True), values.squeeze(1).numpy(force=True)
+
     def act(self, observations: Any, action_masks: Any, states: Any = None) -> Any:
         """The best legal action for every row."""
-        with torch.no_grad():
-            device = self._policy.device
-            features = self._policy.features_extractor(torch.from_numpy(np.asarray(observations)).float().to(device))
-            logits = self._policy.action_net(self._policy.mlp_extractor.forward_actor(features))
-            masks = torch.from_numpy(np.asarray(action_masks)).to(device)
-            return torch.where(masks != 0, logits, ILLEGAL).argmax(1).numpy(force=True)
+        return self.evaluate(observations, action_masks)[0].argmax(1)

@@ -19,7 +19,7 @@ from typing import Any
 
 import trick_envs
 from training.arena import LADDER, Plan, make_plan
-from training.config import RunConfig, load_config
+from training.config import ConfigError, RunConfig, load_config
 from training.evaluation import Result
 from training.files import replacing, write_json
 from training.seeds import Purpose
@@ -33,6 +33,7 @@ MEETING_DEALS = 1000  # a meeting of two policies without search is fast
 SEED = 0  # of the meeting and the ladder
 
 FILES = ("config.yaml", "policy.onnx", "evaluation.json")
+NOT_COPIED = ("game", "num_players", "against", "results")  # from evaluation.json to the manifest
 
 
 @dataclass(frozen=True)
@@ -93,8 +94,7 @@ class FinishedRun:
             "command": training_command(self.config),
             "config": self.config.model_dump(),
             "seeds": {"training": self.config.seed, "ladder": SEED},
-            "samples": self.report["samples"],
-            "seconds": self.report["seconds"],
+            **{key: value for key, value in self.report.items() if key not in NOT_COPIED},
             "versions": {
                 "trick_envs": trick_envs.__version__,
                 "torch": version("torch"),
@@ -126,11 +126,11 @@ def finished_run(folder: Path) -> FinishedRun:
     if config.against is not None:
         raise ValueError(f"{folder} holds a best response to {config.against}: expected a policy trained by self-play")
     if game.options != game.type.options:
-        raise ValueError(f"{folder} holds a run with options {game.options}: expected the game's own, {game.type.options}")
+        raise ValueError(f"{folder} holds a run with options {game.options}: expected {game.type.options}")
     policy = folder / "policy.onnx"
     content = policy.read_bytes()
     if len(content) > MAX_BYTES:
-        raise ValueError(f"{policy} has {len(content):,} bytes: expected at most {MAX_BYTES:,}; train a smaller network")
+        raise ValueError(f"{policy} has {len(content):,} bytes: expected at most {MAX_BYTES:,} (a smaller network)")
     report = json.loads((folder / "evaluation.json").read_text(encoding="utf-8"))
     return FinishedRun(policy, content, config, report, game)
 
@@ -146,21 +146,29 @@ def count_parameters(content: bytes) -> int:
 
 def training_command(config: RunConfig) -> str:
     """The command that trains with a config: it names the most similar config of the package, and what differs."""
-    wanted, found = _leaves(config.model_dump()), []
+    found = [["config.yaml"]]  # with none, that of the run
     for name in config_names():
         path = configs_folder() / f"{name}.yaml"
         base = load_config(path)
-        values = _leaves(base.model_dump())
-        changes = [f"{key}={json.dumps(value)}" for key, value in wanted.items() if values.get(key, ...) != value]
-        if base.game == config.game and load_config(path, changes) == config:
-            found.append(["trick", "train", name, *(part for change in changes for part in ("--set", change))])
-    return shlex.join(min(found, key=len, default=["trick", "train", "config.yaml"]))
+        for deep in (True, False):
+            changes = _changes("", base.model_dump(), config.model_dump(), deep)
+            if base.game == config.game and _is_changed_to(config, path, changes):
+                found.append([name, *(part for change in changes for part in ("--set", change))])
+    return shlex.join(["trick", "train", *min(found[1:] or found, key=lambda arguments: len(" ".join(arguments)))])
 
 
-def _leaves(section: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    """The values of a config by the names that ``--set`` takes."""
-    leaves: dict[str, Any] = {}
-    for key, value in section.items():
-        nested = _leaves(value, f"{prefix}{key}.") if isinstance(value, dict) else {}
-        leaves |= nested or {f"{prefix}{key}": value}
-    return leaves
+def _changes(key: str, base: Any, wanted: Any, deep: bool) -> list[str]:
+    """The values of ``--set`` that change a config; ``deep``, single keys of stages, where the file has them."""
+    if deep and isinstance(base, list) and isinstance(wanted, list) and len(base) == len(wanted):
+        base, wanted = dict(enumerate(base)), dict(enumerate(wanted))
+    if isinstance(base, dict) and isinstance(wanted, dict) and base.keys() == wanted.keys():
+        start = f"{key}." if key else ""
+        return [change for part in wanted for change in _changes(f"{start}{part}", base[part], wanted[part], deep)]
+    return [] if base == wanted else [f"{key}={json.dumps(wanted)}"]
+
+
+def _is_changed_to(config: RunConfig, path: Path, changes: list[str]) -> bool:
+    try:
+        return load_config(path, changes) == config
+    except ConfigError:
+        return False

@@ -185,7 +185,7 @@ class SelfPlayBuffer(MaskableRolloutBuffer):
                 *map(
                     self.to_torch,
                     (
-                        _gather(self._seen, rows),
+                        gather(self._seen, rows),
                         self._chosen[rows],
                         value,
                         self._log_prob[rows],
@@ -255,7 +255,7 @@ def _estimate(
 
 
 @numba.njit(cache=True)
-def _gather(table: Any, rows: Any) -> Any:
+def gather(table: Any, rows: Any) -> Any:
     """Some rows of an ``int8`` table as ``float32``."""
     found = np.empty((len(rows), table.shape[1]), np.float32)
     for i in range(len(rows)):

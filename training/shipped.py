@@ -33,6 +33,6 @@ def find_config(named: str) -> Path:
     if named in config_names():
         return configs_folder() / f"{named}.yaml"
     raise ValueError(
-        f"{named!r}: there is no such file, and no such config in {configs_folder()}: expected the path of a YAML file, "
-        f"or one of {', '.join(config_names())}"
+        f"{named!r}: there is no such file, and no such config in {configs_folder()}: expected the path of a YAML "
+        f"file, or one of {', '.join(config_names())}"
     )

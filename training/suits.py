@@ -1,9 +1,10 @@
 """A network that shares its weights over suits.
 
-No game distinguishes between suits (``trick_envs/engine/symmetry.py``), so what a network learns about one suit holds
-for all. Each suit's numbers go through the same layers, together with the numbers that belong to no suit and, from
+Most games treat all suits alike (``trick_envs/engine/symmetry.py``), so what a network learns about one suit holds for
+all. Each suit's numbers go through the same layers, together with the numbers that belong to no suit and, from
 layer to layer, with the mean over all suits (deep sets: Zaheer et al. 2017). The same head gives the logits of each
-suit's cards. Relabelled observations therefore have relabelled logits and the same value, but for rounding.
+suit's cards. Relabelled observations therefore have relabelled logits and the same value, but for rounding. In a game
+that tells suits apart (``suits_alike=False``), each suit's numbers say which one it is.
 
 The blocks of the game's layout say which numbers belong to which suit. A card that is written as one suit and one rank
 becomes one number per suit and rank: their product.
@@ -37,6 +38,7 @@ class SuitColumns(torch.nn.Module):
 
     order: torch.Tensor
     factors: torch.Tensor
+    names: torch.Tensor
 
     def __init__(self, game: Game) -> None:
         super().__init__()
@@ -59,6 +61,9 @@ class SuitColumns(torch.nn.Module):
         self._sizes = [len(section) for section in sections]
         self._suits, self._ranks = suits, ranks
         self.per_suit = self._sizes[0] // suits + self._sizes[2]
+        names = torch.zeros(suits, 0) if game.type.suits_alike else torch.eye(suits)
+        self.register_buffer("names", names, persistent=False)
+        self.per_suit += names.shape[1]
         self.others = self._sizes[3]
         order = np.concatenate(sections)
         self.register_buffer("order", torch.from_numpy(order), persistent=False)
@@ -73,7 +78,10 @@ class SuitColumns(torch.nn.Module):
         cards = flags.reshape(-1, suits, self._sizes[1] // suits, 1) * ranks.reshape(
             -1, 1, self._sizes[1] // suits, self._ranks
         )
-        return torch.cat([own.reshape(-1, suits, self._sizes[0] // suits), cards.flatten(2)], dim=2), others
+        parts = [own.reshape(-1, suits, self._sizes[0] // suits), cards.flatten(2)]
+        if self.names.numel():
+            parts.append(self.names.expand(own.shape[0], suits, suits))
+        return torch.cat(parts, dim=2), others
 
 
 class SuitLayers(BaseFeaturesExtractor):

@@ -2,15 +2,37 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from trick_envs.agents.agent import Actions, Agent
 from trick_envs.agents.greedy import GreedyAgent
 from trick_envs.engine.game import Game
 from trick_envs.engine.search.worlds import ROWS, WIDTH
 from trick_envs.engine.state import States
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What a search found out about every decision: how each action compares with the baseline in the same worlds.
+
+    Attributes:
+        actions: ``(B,) int64``: the search's choices.
+        baselines: ``(B,) int64``: the actions with which the others were compared.
+        advantages: ``(B, A) float32``: points by which an action was better than the baseline, the mean over worlds; 0
+            for the baseline and for actions that were not tried.
+        variances: ``(B, A) float32``: the variance of that difference over worlds.
+        counts: ``(B, A) int32``: in how many worlds an action was tried: 0 where it is illegal, or the only one.
+    """
+
+    actions: Actions
+    baselines: Actions
+    advantages: npt.NDArray[np.float32]
+    variances: npt.NDArray[np.float32]
+    counts: npt.NDArray[np.int32]
 
 
 class SearchAgent:
@@ -45,7 +67,7 @@ class SearchAgent:
         self._method, self._effort = method, effort
         self._baseline = baseline or GreedyAgent(game)
         nodes = 0 if method == "pimc" else 2 * effort + WIDTH
-        self._room = (np.zeros(2, game.dtype), np.zeros((ROWS, WIDTH), np.int64), np.zeros((4, WIDTH)))
+        self._room = (np.zeros(2, game.dtype), np.zeros((ROWS, WIDTH), np.int64))
         self._tree_room = (np.zeros((5, nodes), np.int64), np.zeros(nodes), np.zeros((2, 4096), np.int64))
         self.seed(seed)
 
@@ -56,17 +78,40 @@ class SearchAgent:
 
     def act(self, observations: Any, action_masks: Any, states: States | None = None) -> Actions:
         """Searches, row by row."""
+        return self._search(observations, action_masks, states)[0]
+
+    def compare(self, observations: Any, action_masks: Any, states: States | None = None) -> Comparison:
+        """Searches, row by row; returns all that it found out: for labels, hints and analyses.
+
+        Args:
+            observations: ``(B, D)``, for the baseline.
+            action_masks: ``(B, A)``.
+            states: ``(B,)`` records.
+        """
+        actions, baselines, sums = self._search(observations, action_masks, states)
+        total, squares, counts = sums[:, :3, : self.game.num_actions].swapaxes(0, 1)
+        mean = total / np.maximum(counts, 1)
+        variance = np.maximum(squares / np.maximum(counts, 1) - mean * mean, 0.0)
+        return Comparison(
+            actions, baselines, mean.astype(np.float32), variance.astype(np.float32), counts.astype(np.int32)
+        )
+
+    def _search(
+        self, observations: Any, action_masks: Any, states: States | None
+    ) -> tuple[Actions, Actions, npt.NDArray[np.float64]]:
+        """The choices, the baselines, and the kernels' statistics, ``(B, 4, WIDTH)``."""
         if states is None:
             raise ValueError(
                 f"{self.name} computes on the game itself: call act(observations, action_masks, env.states)"
             )
-        actions = self._baseline.act(observations, action_masks, states)
+        baselines = np.asarray(self._baseline.act(observations, action_masks, states))
+        actions, sums = baselines.copy(), np.zeros((len(states), 4, WIDTH))
         kernels, streams = self.game.kernels, np.zeros(len(states), np.uint64)
         if self._method == "pimc":
-            kernels.pimc(states, self._effort, self._seed, actions, streams, *self._room)
+            kernels.pimc(states, self._effort, self._seed, actions, streams, *self._room, sums)
         else:
             cheat = self._method == "cheat"
             kernels.ismcts(
-                states, self._effort, cheat, self._seed, actions, streams, *self._room, *self._tree_room
+                states, self._effort, cheat, self._seed, actions, streams, *self._room, sums, *self._tree_room
             )  # fmt: skip
-        return actions
+        return actions, baselines, sums

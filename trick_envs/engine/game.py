@@ -45,6 +45,7 @@ class GameType:
         hand_places: the places from which a seat may play cards; used in messages about illegal cards.
         teams: whether seats 0 and 2 play against seats 1 and 3.
         hands_seen: whether a seat may come to know cards in the hands of others (observations then show which).
+        suits_alike: whether the rules treat all suits alike, apart from what the position says of each, such as trump.
         version: version of the environment; records and policies of other versions are rejected.
     """
 
@@ -64,6 +65,7 @@ class GameType:
     hand_places: Sequence[str] = ("hand",)
     teams: bool = False
     hands_seen: bool = False
+    suits_alike: bool = True
     version: int = 0
 
     @cached_property

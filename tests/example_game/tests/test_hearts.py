@@ -13,7 +13,9 @@ from helpers import CLUBS, DIAMONDS, SPADES, SUITS, block, given, greedy_action,
 
 import trick_envs
 from trick_envs import BatchEnv, load_game, make_agent
+from trick_envs.engine.symmetry import Relabelling
 from trick_envs.matches.loop import play_match
+from trick_envs.matches.relabelling import relabel_record
 
 CONFIG = Path(__file__).parent.parent / "configs" / "hearts.yaml"
 
@@ -66,6 +68,15 @@ def test_a_deal_costs_its_hearts_and_the_queen(players, costs):
     assert [deal["dealer"] for deal in env.record()["deals"]] == [
         (env.record()["deals"][0]["dealer"] + i) % players for i in range(players)
     ]
+
+
+def test_clubs_and_diamonds_are_alike_and_no_other_suits():
+    game = load_game("hearts", num_deals=1)
+    record = play_match("hearts", dict.fromkeys(range(4), make_agent("lowest", game)), seed=1, num_deals=1)
+    assert relabel_record(record, Relabelling(game, [1, 0, 2, 3]))["score"] == record["score"]
+    for suits in ([2, 1, 0, 3], [3, 1, 2, 0], [0, 1, 3, 2]):
+        with pytest.raises(ValueError, match="deal 1: the record says the score is"):
+            relabel_record(record, Relabelling(game, suits))
 
 
 def test_the_rule_of_thumb_throws_the_queen_and_leads_low():

@@ -92,13 +92,15 @@ def best_by_confidence(baseline: int, actions: CardSet, sums: Any) -> int:
 
 @kernel
 def pimc(
-    states: States, worlds: int, seed: Any, actions: Any, streams: Streams, scratch: Any, work: Any, sums: Any
+    states: States, worlds: int, seed: Any, actions: Any, streams: Streams, scratch: Any, work: Any, all_sums: Any
 ) -> None:  # fmt: skip
     """The best action over sampled worlds, each played out by the rule of thumb; for every unfinished game.
 
-    ``actions`` holds the baseline actions (the rule of thumb's, or a policy's), and is overwritten.
+    ``actions`` holds the baseline actions (the rule of thumb's, or a policy's), and is overwritten. ``all_sums[i]``
+    gets every action's comparison with the baseline (``record_comparison``).
     """
     for i in range(states.shape[0]):
+        sums = all_sums[i]
         seat, baseline, allowed = states[i].seat, actions[i], begin_decision(states, i, seed, streams, sums)
         if size(allowed) < 2:
             continue

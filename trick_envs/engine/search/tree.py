@@ -116,7 +116,7 @@ def better_half(running: CardSet, baseline: int, sums: Any) -> CardSet:
 @kernel
 def ismcts(
     states: States, iterations: int, cheat: bool, seed: Any, actions: Any, streams: Streams, scratch: Any, work: Any,
-    sums: Any, tree: Any, gains: Any, path: Any,
+    all_sums: Any, tree: Any, gains: Any, path: Any,
 ) -> None:  # fmt: skip
     """The best action by information-set Monte Carlo tree search, the values of all seats backed up.
 
@@ -124,12 +124,14 @@ def ismcts(
     adds a node, plays the deal out by the rule of thumb, and gives every seat on the path its own margin. At the root
     all actions still in the running are tried in the same worlds, and the worse half drops out again and again
     (sequential halving). The baseline action, which comes in ``actions`` as for ``pimc``, stays to the end.
+    ``all_sums`` is as for ``pimc``.
 
     ``cheat`` keeps the true world. Without chance the same line would then follow an action every time, so its
     play-outs make random plays (``EPSILON``).
     """
     epsilon = EPSILON if cheat else 0.0
     for i in range(states.shape[0]):
+        sums = all_sums[i]
         seat, baseline, running = states[i].seat, actions[i], begin_decision(states, i, seed, streams, sums)
         if size(running) < 2:
             continue

@@ -17,4 +17,5 @@ GAME = GameType(
     state=rules.HeartsState,
     blocks=features.blocks,
     demands={FOLLOW: "whoever has the led suit must play it"},
+    suits_alike=False,
 )

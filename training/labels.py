@@ -1,0 +1,218 @@
+"""Search as a teacher: games in which a policy plays, and what a search says about its decisions.
+
+A worker plays whole matches. The student, which is the policy that is being trained, draws its actions from its
+distribution; in some matches guests play some of the seats. A random share of the student's real decisions (those with
+a choice) is labelled: a search compares every action with the student's best one in sampled worlds
+(``trick_envs.agents.search.Comparison``).
+
+What a task returns depends only on the task, so tasks may run anywhere, in any order, and again if one is lost.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from training.config import ExpertIteration, RunConfig
+from training.network import NetworkAgent, SelfPlayPolicy
+from training.seeds import SEEDS_PER_RUN, Purpose, match_seeds, player_seeds
+from trick_envs.agents import Agent, make_agent
+from trick_envs.agents.search import SearchAgent
+from trick_envs.agents.spec import parse_spec
+from trick_envs.engine.game import Game
+from trick_envs.interfaces.batch import BatchEnv
+
+Weights = dict[str, npt.NDArray[Any]]
+RULE_OF_THUMB_SLIPS = (
+    0.15  # share of random moves while there is no student yet: the rule of thumb alone has no variety
+)
+
+
+@dataclass(frozen=True)
+class LabelTask:
+    """Some matches to play and to label.
+
+    Attributes:
+        config: of the run.
+        stage: the stage.
+        number: of the task, counted through the whole run: determines matches and random choices.
+        student: weights of the policy that plays and is labelled; ``None``: the rule of thumb in its place.
+        earlier: weights of an earlier policy, the guest called ``earlier``; ``None`` if there is none.
+    """
+
+    config: RunConfig
+    stage: ExpertIteration
+    number: int
+    student: Weights | None
+    earlier: Weights | None
+
+
+@dataclass
+class Labels:
+    """Labelled decisions.
+
+    Attributes:
+        observations: ``(N, D) int8``.
+        masks: ``(N, A) int8``.
+        logits: ``(N, A) float16``: the student's, 0 where there was none.
+        picks: ``(N,) int16``: the search's choice.
+        advantages: ``(N, A) float16``: points over the student's best action, the mean over worlds.
+        variances: ``(N, A) float16``: of that difference over worlds.
+        counts: ``(N, A) uint16``: worlds in which the action was tried.
+        returns: ``(N,) float32``: what the seat was paid from then to the end of the match.
+    """
+
+    observations: npt.NDArray[np.int8]
+    masks: npt.NDArray[np.int8]
+    logits: npt.NDArray[np.float16]
+    picks: npt.NDArray[np.int16]
+    advantages: npt.NDArray[np.float16]
+    variances: npt.NDArray[np.float16]
+    counts: npt.NDArray[np.uint16]
+    returns: npt.NDArray[np.float32]
+
+    def __len__(self) -> int:
+        return len(self.picks)
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """The arrays by name."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    @classmethod
+    def joined(cls, parts: list[Labels]) -> Labels:
+        """All decisions of the parts, in their order."""
+        return cls(**{name: np.concatenate([part.arrays()[name] for part in parts]) for name in parts[0].arrays()})
+
+
+class _Decided:
+    """The baseline of a search: actions that were chosen before."""
+
+    name = "student"
+
+    def __init__(self) -> None:
+        self.actions = np.zeros(0, np.int64)
+
+    def seed(self, seed: int) -> None:
+        """It makes no random choices."""
+
+    def act(self, observations: Any, action_masks: Any, states: Any = None) -> Any:
+        return self.actions
+
+
+def label(task: LabelTask) -> Labels:
+    """Plays and labels."""
+    torch.set_num_threads(1)
+    config, stage = task.config, task.stage
+    game = config.make_game()
+    rng = np.random.default_rng((config.seed, int(Purpose.TRAINING), task.number))
+    parsed, decided = parse_spec(stage.search), _Decided()
+    _, search_seed = player_seeds(Purpose.TRAINING, config.seed)
+    assert parsed.method is not None
+    search = SearchAgent(parsed.method, parsed.effort, game, search_seed, decided)
+    student = None if task.student is None else _agent(config, game, task.student)
+    guests = _guests(task, game, search_seed)
+
+    games = BatchEnv(config.game, stage.games, config.num_players, config.num_deals, config.reward, **config.options)
+    first = SEEDS_PER_RUN // 2 + task.number * stage.games % (SEEDS_PER_RUN // 2 - stage.games)
+    games.reset(match_seeds(Purpose.TRAINING, config.seed, first, stage.games))
+    guest_of = np.where(
+        rng.random((stage.games, game.num_players)) < (stage.guest_share if guests else 0.0),
+        rng.integers(max(len(guests), 1), size=(stage.games, 1)),
+        -1,
+    )
+    running, parts, places = np.arange(stage.games), [], []
+    paid = np.zeros((stage.games, game.num_players), np.float32)
+    while len(running):
+        observations, masks, seats = games.observations[running], games.action_masks[running], games.seats[running]
+        states = games.states[running]
+        actions = np.zeros(len(running), np.int64)
+        who = guest_of[running, seats]
+        for i, guest in enumerate(guests):
+            rows = np.flatnonzero(who == i)
+            if len(rows):
+                actions[rows] = guest.act(observations[rows], masks[rows], states[rows])
+        own = np.flatnonzero(who < 0)
+        if len(own):
+            best, chosen, logits = _decide(student, game, observations[own], masks[own], states[own], rng)
+            actions[own] = chosen
+            wanted = np.flatnonzero((masks[own].sum(1) > 1) & (rng.random(len(own)) < stage.label_share))
+            if len(wanted):
+                rows, decided.actions = own[wanted], best[wanted]
+                found = search.compare(observations[rows], masks[rows], states[rows])
+                parts.append(
+                    Labels(
+                        observations[rows].copy(),
+                        masks[rows].copy(),
+                        np.maximum(logits[wanted], -60_000.0).astype(np.float16),
+                        found.actions.astype(np.int16),
+                        found.advantages.astype(np.float16),
+                        np.minimum(found.variances, 60_000.0).astype(np.float16),
+                        found.counts.astype(np.uint16),
+                        -paid[running[rows], seats[rows]],
+                    )
+                )
+                places.append((running[rows], seats[rows]))
+        rewards, ends = games.step(actions, running)
+        paid[running] += rewards[running]
+        running = running[~ends[running]]
+    if not parts:  # no decision had a choice: improbable, but possible with a handful of games
+        return _nothing(game)
+    labels = Labels.joined(parts)
+    rows, seats = (np.concatenate(each) for each in zip(*places, strict=True))
+    labels.returns += paid[rows, seats]
+    return labels
+
+
+def _decide(
+    student: NetworkAgent | None, game: Game, observations: Any, masks: Any, states: Any, rng: np.random.Generator
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.float32]]:
+    """The student's best actions, those that it plays, and its logits."""
+    if student is None:
+        best = np.asarray(make_agent("greedy", game).act(observations, masks, states))
+        slips = rng.random(len(best)) < RULE_OF_THUMB_SLIPS
+        any_legal = (masks * rng.random(masks.shape)).argmax(1)
+        return best, np.where(slips, any_legal, best), np.zeros(masks.shape, np.float32)
+    logits, _ = student.evaluate(observations, masks)
+    noise = -np.log(rng.exponential(size=logits.shape))  # Gumbel: the argmax is drawn from the softmax
+    return logits.argmax(1), (logits + noise).argmax(1), logits
+
+
+def _guests(task: LabelTask, game: Game, seed: int) -> list[Agent]:
+    guests: list[Agent] = []
+    for spec in task.stage.guests:
+        if spec != "earlier":
+            guests.append(make_agent(spec, game, seed))
+        elif task.earlier is not None:
+            guests.append(_agent(task.config, game, task.earlier))
+    return guests
+
+
+def _agent(config: RunConfig, game: Game, weights: Weights) -> NetworkAgent:
+    policy = SelfPlayPolicy.for_game(game, config.network)
+    policy.load_state_dict({name: torch.from_numpy(array) for name, array in weights.items()})
+    return NetworkAgent(policy)
+
+
+def weights_of(policy: torch.nn.Module) -> Weights:
+    """A copy of a network's weights, to send to workers."""
+    return {name: tensor.numpy(force=True).copy() for name, tensor in policy.state_dict().items()}
+
+
+def _nothing(game: Game) -> Labels:
+    sizes = {"observations": game.layout.size, "masks": game.num_actions, "picks": 0, "returns": 0}
+    types = {
+        "observations": np.int8, "masks": np.int8, "picks": np.int16, "counts": np.uint16, "returns": np.float32,
+    }  # fmt: skip
+    return Labels(
+        **{
+            field.name: np.zeros(
+                (0, width) if (width := sizes.get(field.name, game.num_actions)) else 0,
+                types.get(field.name, np.float16),
+            )
+            for field in fields(Labels)
+        }
+    )
