@@ -1,14 +1,17 @@
-"""Every game at every number of players, and random play."""
+"""Every game at every number of players, random play, and policies that are quickly made."""
 
 from __future__ import annotations
 
 import importlib
+import json
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from trick_envs.agents.policy import METADATA_KEY, policy_metadata
 from trick_envs.engine.cards import members
 from trick_envs.engine.game import Game
 from trick_envs.engine.kernels.playing import MATCH_ENDED
@@ -147,3 +150,33 @@ def random_positions(game: Game, seed: int, every: int) -> Iterator[Any]:
 
 def twin_setup(name: str, players: int) -> Game:
     return load_game(name, players, num_deals=2)
+
+
+# --- policies -----------------------------------------------------------------------------------------------------
+
+
+def write_policy(path: Path, game: Game, likes: Any = None) -> Path:
+    """Writes an ONNX file of a policy that plays the legal card it likes most: by default the last of the deck."""
+    onnx = pytest.importorskip("onnx")
+    pytest.importorskip("onnxruntime")
+    helper = onnx.helper
+    kinds = [("observation", game.layout.size), ("action_mask", game.num_actions)]
+    inputs = [helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, ["n", size]) for name, size in kinds]
+    outputs = [helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, None) for name in ("logits", "value")]
+    liked = np.arange(game.num_actions) / 10 if likes is None else likes
+    constants = [
+        onnx.numpy_helper.from_array(np.asarray(liked, np.float32), "likes"),
+        onnx.numpy_helper.from_array(np.array(1, np.float32), "one"),
+        onnx.numpy_helper.from_array(np.array(1e9, np.float32), "never"),
+    ]
+    nodes = [
+        helper.make_node("Sub", ["action_mask", "one"], ["forbidden"]),
+        helper.make_node("Mul", ["forbidden", "never"], ["penalty"]),
+        helper.make_node("Add", ["likes", "penalty"], ["logits"]),
+        helper.make_node("ReduceSum", ["observation"], ["value"], keepdims=0),
+    ]
+    graph = helper.make_graph(nodes, "policy", inputs, outputs, constants)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    helper.set_model_props(model, {METADATA_KEY: json.dumps(policy_metadata(game, {}))})
+    onnx.save(model, str(path))
+    return path

@@ -76,13 +76,11 @@ def count_chunks(monkeypatch: pytest.MonkeyPatch, stop_after: int = 10**9) -> li
 def policy(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A policy that has learnt nothing."""
     pytest.importorskip("sb3_contrib")
-    from training.config import RunConfig
-    from training.network import export_policy
-    from training.run import new_model
+    from training.config import Network
+    from training.network import SelfPlayPolicy, export_policy
 
     path = tmp_path_factory.mktemp("policy") / "policy.onnx"
-    sizes = {"network": {"shared": [16], "policy": [8], "value": [8]}}
-    export_policy(new_model(RunConfig(game="donguri", num_players=3, **sizes)).policy, GAME, path, {})  # type: ignore[arg-type]
+    export_policy(SelfPlayPolicy.for_game(GAME, Network(width=16, depth=1)), GAME, path, {})
     return str(path)
 
 
@@ -117,7 +115,7 @@ def test_a_margin_is_the_mean_of_one_against_the_rest_both_ways(tmp_path: Path, 
 def test_an_arena_and_an_evaluation_are_the_same_measurement(tmp_path: Path, policy: str) -> None:
     for number, specs in enumerate([("greedy", "random"), ("greedy", policy), ("pimc:1", "random")]):
         found = play(tmp_path / str(number), *specs, deals=30, seed=4)
-        one, other = (player.spec for player in sorted(found.plan.players, key=lambda player: player.id))
+        one, other = (player.spec for player in sorted(found.plan.players, key=lambda player: player.rank))
         expected = evaluate(GAME, make_agent(one, GAME), make_agent(other, GAME), 30, 4)
         assert found.results[one, other] == expected
 

@@ -66,8 +66,15 @@ def test_files_named_in_links_and_commands_exist(page: str) -> None:
     text, folder = TEXTS[page], (ROOT / page).parent
     for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text):
         assert (folder / link).exists(), link
-    for config in re.findall(r"configs/\w+\.yaml", text):
+    for config in re.findall(r"configs/[\w-]+\.yaml", text):
         assert (ROOT / config).is_file() or config == "configs/hearts.yaml", config
+
+
+@pytest.mark.parametrize("page", TEXTS)
+def test_configs_named_in_commands_exist(page: str) -> None:
+    for command in commands(TEXTS[page]):
+        named = re.match(r"train ([a-z][\w-]*)(?: |$)", command)  # a name; paths are looked for above
+        assert named is None or (ROOT / "configs" / f"{named[1]}.yaml").is_file(), command
 
 
 @pytest.mark.parametrize("page", TEXTS)

@@ -23,10 +23,19 @@ SMALL = {
     "game": "donguri",
     "num_players": 3,
     "seed": 7,
-    "total_samples": 2000,
-    "ppo": {"n_envs": 16, "n_steps": 32, "batch_size": 128, "n_epochs": 1},
-    "network": {"shared": [16], "policy": [8], "value": [8]},
-    "evaluation": {"every_samples": 500, "deals": 3, "final_deals": 4},
+    "stages": [
+        {
+            "method": "ppo",
+            "total_samples": 2000,
+            "evaluate_every_samples": 500,
+            "n_envs": 16,
+            "n_steps": 32,
+            "batch_size": 128,
+            "n_epochs": 1,
+        }
+    ],
+    "network": {"width": 16, "depth": 1},
+    "evaluation": {"deals": 3, "final_deals": 4},
 }
 
 
@@ -104,12 +113,12 @@ def test_a_run_and_its_evaluations_play_different_deals(
     pytest.importorskip("sb3_contrib")
     from rich.console import Console
 
-    from training import run
+    from training import monitor, run
     from training.config import RunConfig
     from training.selfplay import SelfPlayVecEnv
 
     learned_from: set[int] = set()
-    original, evaluate = SelfPlayVecEnv.step_async, run.evaluate
+    original, evaluate = SelfPlayVecEnv.step_async, monitor.evaluate
 
     def step(self: SelfPlayVecEnv, actions: Any) -> None:
         learned_from.update(self.games.states["seed"].tolist())
@@ -123,11 +132,11 @@ def test_a_run_and_its_evaluations_play_different_deals(
     monkeypatch.setattr(SelfPlayVecEnv, "step_async", step)
     config, quiet = RunConfig.model_validate({**SMALL, "against": against}), Console(quiet=True)
     with monkeypatch.context() as patch:
-        patch.setattr(run, "evaluate", interrupted)
+        patch.setattr(monitor, "evaluate", interrupted)
         with pytest.raises(run.Interrupted):
             run.train(config, tmp_path, quiet)
     done = json.loads((tmp_path / "progress.json").read_text())["samples"]
-    assert 0 < done < config.total_samples
+    assert 0 < done < config.stages[0].total_samples
     run.resume(tmp_path, quiet)
 
     began = [set(seeds) for seeds in resets if purpose_of(seeds[0]) == Purpose.TRAINING]
@@ -139,7 +148,34 @@ def test_a_run_and_its_evaluations_play_different_deals(
     for purpose, count in ((Purpose.MONITORING, 3), (Purpose.FINAL, 4)):
         evaluated = [set(seeds) for seeds in resets if purpose_of(seeds[0]) == purpose]
         assert len(evaluated) >= 2
-        assert all(seeds == set(match_seeds(purpose, 7, 0, count).tolist()) for seeds in evaluated)
+        assert set.union(*evaluated) == set(match_seeds(purpose, 7, 0, count).tolist())
+    assert {purpose_of(seeds[0]) for seeds in resets} == {Purpose.TRAINING, Purpose.MONITORING, Purpose.FINAL}
+
+
+def test_games_whose_decisions_are_labelled_are_games_of_training_that_nothing_else_plays(
+    tmp_path: Path, resets: list[list[int]]
+) -> None:
+    pytest.importorskip("sb3_contrib")
+    from rich.console import Console
+
+    from training import run
+    from training.config import RunConfig
+
+    labels = {
+        "method": "expert_iteration", "total_labels": 60, "labels_per_round": 30, "games": 4, "search": "pimc:2",
+        "batch_size": 16, "n_epochs": 1,
+    }  # fmt: skip
+    stages = [labels, *SMALL["stages"], labels]  # type: ignore[misc]
+    run.train(RunConfig.model_validate({**SMALL, "stages": stages, "workers": 1}), tmp_path, Console(quiet=True))
+    training = [seeds for seeds in resets if purpose_of(seeds[0]) == Purpose.TRAINING]
+    labelled, played = ([seeds for seeds in training if len(seeds) == size] for size in (4, 16))
+    assert len(labelled) >= 4
+    assert len(played) == 1
+    for kind in (labelled, played):
+        assert len({seed for seeds in kind for seed in seeds}) == sum(map(len, kind))  # also not in another stage
+    wanted = set(match_seeds(Purpose.TRAINING, 7, SEEDS_PER_RUN // 2, 4 * len(labelled)).tolist())
+    assert {seed for seeds in labelled for seed in seeds} == wanted
+    assert not wanted & {seed for seeds in played for seed in seeds}
     assert {purpose_of(seeds[0]) for seeds in resets} == {Purpose.TRAINING, Purpose.MONITORING, Purpose.FINAL}
 
 

@@ -18,6 +18,7 @@ from training import bench, run
 from training.config import ConfigError, RunConfig, dump_config, load_config
 from training.evaluation import evaluate, half_width_95, lineups, make_result, play_deals, play_margins
 from training.files import replacing, write_text
+from training.monitor import Monitor
 from training.seeds import Purpose, match_seeds, player_seeds
 from trick_envs import BatchEnv, make_agent
 from trick_envs.agents import GreedyAgent, RandomAgent
@@ -29,12 +30,22 @@ QUIET = Console(quiet=True)
 SMALL = {
     "game": "donguri",
     "num_players": 3,
-    "total_samples": 3000,
-    "checkpoint_every_samples": 1000,
-    "ppo": {"n_envs": 16, "n_steps": 32, "batch_size": 128, "n_epochs": 2},
-    "network": {"shared": [32], "policy": [16], "value": [16]},
-    "evaluation": {"every_samples": 1000, "deals": 5, "final_deals": 10},
+    "stages": [
+        {
+            "method": "ppo",
+            "total_samples": 3000,
+            "checkpoint_every_samples": 1000,
+            "evaluate_every_samples": 1000,
+            "n_envs": 16,
+            "n_steps": 32,
+            "batch_size": 128,
+        }
+    ],
+    "network": {"width": 16, "depth": 2},
+    "evaluation": {"deals": 5, "final_deals": 10},
 }
+LABELS = {"method": "expert_iteration"}
+TOO_FEW = {"method": "ppo", "n_envs": 2, "n_steps": 2, "batch_size": 128}
 
 
 def write(path: Path, content: dict[str, Any]) -> Path:
@@ -51,16 +62,45 @@ def test_every_config_of_the_repository_is_valid(path: Path) -> None:
     ("change", "expected"),
     [
         ({"gmae": "pepper"}, "gmae: unknown key; expected one of game, num_players"),
-        ({"ppo": {"lr": 1e-3}}, "ppo.lr: unknown key; expected one of n_envs"),
+        (
+            {"stages": [{"method": "ppo", "lr": 1e-3}]},
+            "stages.0.lr: unknown key; expected one of method, total_samples",
+        ),
+        ({"stages": [LABELS, {**LABELS, "lr": 1}]}, "stages.1.lr: unknown key; expected one of method, total_labels"),
+        ({"stages": [{"method": "dqn"}]}, "stages.0.method: expected ppo or expert_iteration"),
+        ({"stages": [LABELS, {"n_envs": 8}]}, "stages.1.method: expected ppo or expert_iteration"),
+        ({"stages": []}, "stages: list should have at least 1 item"),
+        (
+            {"stages": [{"method": "ppo", "leash": 1.0, "ent_coef": 0.0}]},
+            "stages.0: leash: needs an ent_coef above 0\n",
+        ),
+        (
+            {"stages": [{**LABELS, "search": "greedy"}]},
+            "stages.0.search: expected a search, such as ismcts:100, not 'gr",
+        ),
+        ({"stages": [{**LABELS, "search": "p.onnx+pimc:9"}]}, "stages.0.search: expected a search, such as ismcts:100"),
+        ({"stages": [{**LABELS, "search": "pimc:0"}]}, "stages.0.search: 'pimc:0' is no search: expected 'pimc:N'"),
+        ({"stages": [{**LABELS, "target": "best"}]}, "stages.0.target: input should be 'pick', 'softmax' or 'leash'"),
+        ({"stages": [{**LABELS, "guests": ["earlier", "gredy"]}]}, "'gredy' is no player"),
+        ({"stages": [LABELS], "against": "greedy"}, "against: a best response is trained by stages of ppo, not of exp"),
+        ({"precision": "float16"}, "precision: input should be 'auto', 'float32' or 'bfloat16', not 'float16'"),
         ({"game": "poker"}, "game: expected one of"),
         ({"num_players": 9}, "donguri is for 3 or 4 or 5 players, not 9"),
         ({"num_players": "three"}, "num_players: input should be a valid integer, not 'three'"),
-        ({"ppo": {"gamma": 1.5}}, "ppo.gamma: input should be less than or equal to 1, not 1.5"),
-        ({"ppo": {"n_envs": 0}}, "ppo.n_envs: input should be greater than or equal to 1, not 0"),
+        (
+            {"stages": [{"method": "ppo", "gamma": 1.5}]},
+            "stages.0.gamma: input should be less than or equal to 1, not 1.5",
+        ),
+        (
+            {"stages": [{"method": "ppo", "n_envs": 0}]},
+            "stages.0.n_envs: input should be greater than or equal to 1, not 0",
+        ),
         ({"network": {"activation": "sine"}}, "network.activation: input should be 'relu' or 'tanh', not 'sine'"),
         ({"network": {"shared": []}}, "network.shared"),
         ({"options": {"lead_peppers": True}}, "donguri has no option 'lead_peppers'"),
-        ({"ppo": {"n_envs": 2, "n_steps": 2, "batch_size": 128}}, "fewer than ppo.batch_size"),
+        ({"stages": [TOO_FEW]}, "stages.0: n_envs * n_steps is 4, fewer than batch_size (128)\n"),
+        ({"network": {"kind": "suit"}}, "network.kind: input should be 'suits' or 'perceptron', not 'suit'"),
+        ({"network": {"width": 0}}, "network.width: input should be greater than or equal to 1, not 0"),
         ({"evaluation": {"opponents": []}}, "evaluation.opponents"),
         ({"evaluation": {"opponents": ["gredy"]}}, "'gredy' is no player"),
         ({"against": "gredy"}, "'gredy' is no player"),
@@ -73,7 +113,7 @@ def test_a_wrong_config_is_named_by_its_key_and_what_is_allowed(
     path = write(tmp_path / "wrong.yaml", {**SMALL, **change})
     with pytest.raises(ConfigError) as caught:
         load_config(path)
-    assert expected in str(caught.value)
+    assert expected in f"{caught.value}\n"
     assert str(path) in str(caught.value)
 
 
@@ -86,9 +126,10 @@ def test_a_file_that_is_no_config_is_said_to_be_none(tmp_path: Path, text: str) 
 
 
 def test_overrides_replace_what_the_file_says(tmp_path: Path) -> None:
-    config = load_config(write(tmp_path / "c.yaml", SMALL), ["ppo.n_epochs=7", "reward=win", "num_deals=null"])
-    assert (config.ppo.n_epochs, config.reward, config.num_deals) == (7, "win", None)
-    for wrong in ("ppo.n_epochs", "game.x=1", "ppo.n_epochs=["):
+    config = load_config(write(tmp_path / "c.yaml", SMALL), ["stages.0.n_epochs=7", "reward=win", "num_deals=null"])
+    (stage,) = config.stages
+    assert (stage.n_epochs, config.reward, config.num_deals) == (7, "win", None)
+    for wrong in ("stages.0.n_epochs", "game.x=1", "stages.0.n_epochs=[", "stages.1.n_epochs=7", "stages.n_epochs=7"):
         with pytest.raises(ConfigError):
             load_config(tmp_path / "c.yaml", [wrong])
 
@@ -108,7 +149,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_run_leaves_all_its_files(finished: Path) -> None:
     names = {path.name for path in finished.iterdir()}
-    wanted = {"config.yaml", "policy.zip", "policy.onnx", "evaluation.json", "learning_curve.png", "tensorboard"}
+    wanted = {"config.yaml", "policy.zip", "policy.onnx", "evaluation.json", "learning_curve.png", "report.html"}
     assert wanted <= names
     assert not [name for name in names if name.endswith(".tmp")]
     report = json.loads((finished / "evaluation.json").read_text())
@@ -146,14 +187,12 @@ def test_the_same_seed_trains_the_same_policy(finished: Path, tmp_path: Path) ->
 
 def test_an_interrupted_run_resumes_and_finishes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder, config = tmp_path / "stopped", RunConfig.model_validate(SMALL)
-    evaluations = []
 
-    def interrupted(self: run.Watcher) -> None:
-        evaluations.append(self.num_timesteps)
+    def interrupted(self: Monitor, policy: Any) -> str:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(run.Watcher, "_evaluate", interrupted)
+        patch.setattr(Monitor, "evaluate", interrupted)
         with pytest.raises(run.Interrupted, match="--resume --folder"):
             run.train(config, folder, QUIET)
     assert not (folder / "policy.onnx").exists()

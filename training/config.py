@@ -237,7 +237,7 @@ def _override(loaded: dict[str, Any], override: str) -> None:
         if not isinstance(place, (dict, list)):
             raise ConfigError(f"{override!r}: {section} is not a section")
     if not isinstance(place, dict):
-        raise ConfigError(f"{override!r}: expected the number of a stage and a key of it, such as stages.0.seed")
+        raise ConfigError(f"{override!r}: expected the number of a stage and a key of it, such as stages.0.n_epochs")
     try:
         place[last] = yaml.safe_load(value)
     except yaml.YAMLError:
@@ -259,7 +259,10 @@ def _explain(problem: Any) -> str:
     if problem["type"] in ("union_tag_not_found", "union_tag_invalid"):
         return f"  {where}.method: expected {' or '.join(METHODS)}"
     message = problem["msg"].removeprefix("Value error, ")
-    return f"  {where}: {message[0].lower()}{message[1:]}, not {problem['input']!r}" if path else f"  {message}"
+    if not path:
+        return f"  {message}"
+    found = "" if isinstance(problem["input"], dict) else f", not {problem['input']!r}"  # a whole section says nothing
+    return f"  {where}: {message[0].lower()}{message[1:]}{found}"
 
 
 def dump_config(config: RunConfig) -> str:

@@ -10,6 +10,7 @@ The value learns from the scores of the labelled games.
 from __future__ import annotations
 
 import math
+import shutil
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
@@ -23,9 +24,9 @@ from sb3_contrib import MaskablePPO
 from training.arena.executor import make_executor
 from training.config import ExpertIteration, RunConfig
 from training.files import replacing
-from training.labels import Labels, LabelTask, Weights, label, weights_of
+from training.labels import Labels, LabelTask, label
 from training.monitor import Monitor
-from training.network import ILLEGAL, matrix_precision
+from training.network import ILLEGAL, Weights, matrix_precision, weights_of
 from training.selfplay import gather
 
 TASKS_AHEAD = 2  # per worker, beyond those that are needed
@@ -43,11 +44,10 @@ def train_by_search(
         monitor: shows, evaluates and saves; its ``done`` labels are there already.
         folder: of the run; labels are kept in it until they leave the window.
     """
-    torch.set_num_threads(config.threads)
     torch.manual_seed(config.seed + monitor.done)
     policy = model.policy
     policy.precision = matrix_precision(config.precision, model.device)
-    shelf = Shelf(folder / "labels", stage.window)
+    shelf = Shelf(folder / "labels", stage.window, monitor.tasks)
     learner = Learner(stage, model, np.random.default_rng((config.seed, monitor.samples)))
     begun_from_nothing = monitor.stage == 0 and config.start is None
     with make_executor(config.workers) as executor:
@@ -60,14 +60,15 @@ def train_by_search(
             wanted = min(stage.labels_per_round, stage.total_labels - monitor.done)
             labels = pending.collect(wanted, lambda new, rate: monitor.note(f"{new:,} new labels, {rate:,.0f}/s"))
             shelf.add(labels, pending.tasks_done)
+            monitor.tasks = shelf.tasks
             last = monitor.done + len(labels) >= stage.total_labels
-            coming = weights_of(policy)
-            if student is not None:
+            if student is None:  # an untrained network is no student: the first round is learned first
+                pending = None
+            else:
                 earlier.append(student)
-            pending = None if last else _Round(config, stage, executor, shelf.tasks, coming, _before(earlier))
-            student = coming
-            if monitor.done == 0 and begun_from_nothing:
-                pending, student = None, None  # an untrained network is no student: the first round is learned first
+                student = weights_of(policy)
+                pending = None if last else _Round(config, stage, executor, shelf.tasks, student, _before(earlier))
+            torch.set_num_threads(config.threads)  # a worker in this process has set it, too
             progress = (monitor.done / stage.total_labels, (monitor.done + len(labels)) / stage.total_labels)
             figures = learner.learn(shelf.labels(), stage.n_epochs * len(labels), progress)
             if student is None:
@@ -77,7 +78,7 @@ def train_by_search(
                 monitor.logger.record(f"expert/{name}", figure)
             over = monitor.evaluate(policy)
             monitor.note(f"{figures['samples_per_second']:,.0f} samples/s  {over}")
-            monitor.save(model, tasks=shelf.tasks)
+            monitor.save(model)
     shelf.clear()
 
 
@@ -127,19 +128,20 @@ class Shelf:
     Args:
         folder: for the files; those that it holds are taken over.
         window: how many labels are kept.
+        tasks: number of the next task, as far as is known without the files.
 
     Attributes:
         tasks: number of the next task.
     """
 
-    def __init__(self, folder: Path, window: int) -> None:
+    def __init__(self, folder: Path, window: int, tasks: int = 0) -> None:
         self._folder, self._window = folder, window
         self._rounds: list[tuple[Path, Labels]] = []
-        self.tasks = 0
+        self.tasks = tasks
         for path in sorted(folder.glob("*.npz")):
             with np.load(path) as file:
                 self._rounds.append((path, Labels(**{name: file[name] for name in file.files})))
-            self.tasks = int(path.stem)
+            self.tasks = max(self.tasks, int(path.stem))
 
     def add(self, labels: Labels, tasks: int) -> None:
         """Adds a round, and drops the oldest beyond the window.
@@ -163,10 +165,7 @@ class Shelf:
 
     def clear(self) -> None:
         """Deletes the files."""
-        for path, _ in self._rounds:
-            path.unlink(missing_ok=True)
-        if self._folder.exists():
-            self._folder.rmdir()
+        shutil.rmtree(self._folder, ignore_errors=True)
 
 
 class Learner:

@@ -18,7 +18,7 @@ import numpy.typing as npt
 import torch
 
 from training.config import ExpertIteration, RunConfig
-from training.network import NetworkAgent, SelfPlayPolicy
+from training.network import NetworkAgent, Weights
 from training.seeds import SEEDS_PER_RUN, Purpose, match_seeds, player_seeds
 from trick_envs.agents import Agent, make_agent
 from trick_envs.agents.search import SearchAgent
@@ -26,7 +26,6 @@ from trick_envs.agents.spec import parse_spec
 from trick_envs.engine.game import Game
 from trick_envs.interfaces.batch import BatchEnv
 
-Weights = dict[str, npt.NDArray[Any]]
 RULE_OF_THUMB_SLIPS = (
     0.15  # share of random moves while there is no student yet: the rule of thumb alone has no variety
 )
@@ -113,7 +112,7 @@ def label(task: LabelTask) -> Labels:
     _, search_seed = player_seeds(Purpose.TRAINING, config.seed)
     assert parsed.method is not None
     search = SearchAgent(parsed.method, parsed.effort, game, search_seed, decided)
-    student = None if task.student is None else _agent(config, game, task.student)
+    student = None if task.student is None else NetworkAgent.with_weights(game, config.network, task.student)
     guests = _guests(task, game, search_seed)
 
     games = BatchEnv(config.game, stage.games, config.num_players, config.num_deals, config.reward, **config.options)
@@ -151,7 +150,7 @@ def label(task: LabelTask) -> Labels:
                         found.actions.astype(np.int16),
                         found.advantages.astype(np.float16),
                         np.minimum(found.variances, 60_000.0).astype(np.float16),
-                        found.counts.astype(np.uint16),
+                        np.minimum(found.counts, 65_535).astype(np.uint16),
                         -paid[running[rows], seats[rows]],
                     )
                 )
@@ -187,19 +186,8 @@ def _guests(task: LabelTask, game: Game, seed: int) -> list[Agent]:
         if spec != "earlier":
             guests.append(make_agent(spec, game, seed))
         elif task.earlier is not None:
-            guests.append(_agent(task.config, game, task.earlier))
+            guests.append(NetworkAgent.with_weights(game, task.config.network, task.earlier))
     return guests
-
-
-def _agent(config: RunConfig, game: Game, weights: Weights) -> NetworkAgent:
-    policy = SelfPlayPolicy.for_game(game, config.network)
-    policy.load_state_dict({name: torch.from_numpy(array) for name, array in weights.items()})
-    return NetworkAgent(policy)
-
-
-def weights_of(policy: torch.nn.Module) -> Weights:
-    """A copy of a network's weights, to send to workers."""
-    return {name: tensor.numpy(force=True).copy() for name, tensor in policy.state_dict().items()}
 
 
 def _nothing(game: Game) -> Labels:

@@ -14,6 +14,7 @@ from training.config import RunConfig
 from training.evaluation import evaluate
 from training.files import write_json
 from training.network import NetworkAgent, save_model
+from training.past import keep_policy, next_mark
 from training.seeds import Purpose
 from trick_envs.agents import make_agent
 from trick_envs.engine.game import Game
@@ -34,6 +35,7 @@ class Monitor:
         stage: the number of the stage.
         done: samples or labels of this stage so far.
         samples: decisions learned from so far, in all stages: every pass counts only once.
+        tasks: of expert iteration so far, in all stages.
         history: evaluations in chronological order.
         logger: writes to TensorBoard.
     """
@@ -44,6 +46,7 @@ class Monitor:
         self.stage: int = loaded.get("stage", 0)
         self.done: int = loaded.get("done", 0)
         self.samples: int = loaded.get("samples", 0)
+        self.tasks: int = loaded.get("tasks", 0)
         self.history: list[dict[str, Any]] = loaded.get("history", [])
         self._seconds_before: float = loaded.get("seconds", 0.0)
         self._started = time.monotonic()
@@ -71,6 +74,12 @@ class Monitor:
         self.done = done
         self._bar.update(self._task, completed=min(done, self._total))
 
+    def end_stage(self, model: Any) -> None:
+        """Evaluates and saves what a stage ends with."""
+        if not self.history or self.history[-1]["samples"] != self.samples:
+            self.note(self.evaluate(model.policy))
+        self.save(model)
+
     def stop(self, model: Any) -> None:
         """Saves after Ctrl-C what can be saved: a stage of expert iteration has its last round already."""
         if self.config.stages[self.stage].method == "ppo":
@@ -85,7 +94,7 @@ class Monitor:
         agent = NetworkAgent(policy)
         entry: dict[str, Any] = {
             "stage": self.stage, "done": self.done, "samples": self.samples, "seconds": round(self.seconds, 1),
-            "results": [],
+            "figures": self._figures(), "results": [],
         }  # fmt: skip
         for spec in self.config.opponents:
             opponent = make_agent(spec, self.game)
@@ -94,16 +103,26 @@ class Monitor:
             entry["results"].append(result.as_dict())
             self.logger.record(f"evaluation/margin_over_{spec}", result.margin)
         self.logger.dump(self.samples)
+        part = 100 * (self.stage + self.done / self._total) / len(self.config.stages)
+        mark = next_mark(self.history, part)
+        if mark is not None:
+            keep_policy(policy, self._folder, mark)
+            entry["kept"] = mark
         self.history.append(entry)
         found = "  ".join(f"{one['opponent']} {one['margin']:+.2f}±{one['half_width']:.2f}" for one in entry["results"])
         return f"over {found}"
 
-    def save(self, model: Any, **more: Any) -> None:
+    def _figures(self) -> dict[str, float]:
+        """What was logged of learning since the last dump, such as losses."""
+        logged = self.logger.name_to_value
+        return {name: float(logged[name]) for name in logged if name.startswith(("train/", "expert/"))}
+
+    def save(self, model: Any) -> None:
         """Writes a checkpoint: the model, and all that ``progress.json`` tells."""
         save_model(model, self._folder / CHECKPOINT)
         progress = {
-            "stage": self.stage, "done": self.done, "samples": self.samples, "seconds": round(self.seconds, 1),
-            "history": self.history, **more,
+            "stage": self.stage, "done": self.done, "samples": self.samples, "tasks": self.tasks,
+            "seconds": round(self.seconds, 1), "history": self.history,
         }  # fmt: skip
         write_json(self._folder / PROGRESS, progress)
 

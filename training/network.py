@@ -27,6 +27,7 @@ from trick_envs.engine.game import Game
 from trick_envs.engine.observation import scales
 
 ILLEGAL = -1e8  # the logit of an action that is not legal, as in sb3-contrib
+Weights = dict[str, npt.NDArray[Any]]
 
 
 class SharedLayers(BaseFeaturesExtractor):
@@ -250,13 +251,30 @@ def save_model(model: Any, path: Path) -> None:
         model.save(file)
 
 
+def weights_of(policy: torch.nn.Module) -> Weights:
+    """A copy of a network's weights, by name."""
+    return {name: parameter.numpy(force=True).copy() for name, parameter in policy.named_parameters()}
+
+
 class NetworkAgent:
-    """The network that is being trained, as an agent that plays its best action."""
+    """A network in this process, as an agent that plays its best action.
 
-    name = "policy"
+    Args:
+        policy: the network.
+        name: of the agent.
+    """
 
-    def __init__(self, policy: Any) -> None:
-        self._policy = policy
+    def __init__(self, policy: Any, name: str = "policy") -> None:
+        self._policy, self.name = policy, name
+
+    @classmethod
+    def with_weights(cls, game: Game, network: Network, weights: Weights, name: str = "policy") -> NetworkAgent:
+        """A network that gets the weights of another, from ``weights_of``."""
+        policy = SelfPlayPolicy.for_game(game, network)
+        with torch.no_grad():
+            for key, parameter in policy.named_parameters():
+                parameter.copy_(torch.from_numpy(weights[key]))
+        return cls(policy, name)
 
     def seed(self, seed: int) -> None:
         """It makes no random choices."""

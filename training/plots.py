@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from training.files import replacing
+
+COLOURS = ("#1f6f8b", "#c8553d", "#588157", "#8e6c8a", "#b8860b", "#4a4e69")
 
 
 def learning_curve(history: list[dict[str, Any]], path: Path, title: str) -> None:
@@ -22,20 +25,55 @@ def learning_curve(history: list[dict[str, Any]], path: Path, title: str) -> Non
 
     figure = Figure(figsize=(7, 4.2), layout="constrained")
     axes = figure.add_subplot()
-    samples = [entry["samples"] / 1e6 for entry in history]
+    draw_margins(axes, history, *in_samples(history))
+    axes.set_title(title)
+    _save(figure, path)
+
+
+def in_samples(history: list[dict[str, Any]]) -> tuple[list[float], str]:
+    """The samples of every evaluation, and what they are: in millions or in thousands."""
+    samples = [entry["samples"] for entry in history]
+    unit, name = (1e6, "millions") if max(samples, default=0) >= 1e6 else (1e3, "thousands")
+    return [count / unit for count in samples], f"samples, {name}"
+
+
+def in_time(history: list[dict[str, Any]]) -> tuple[list[float], str]:
+    """The time of every evaluation, and what it is in: in minutes or in hours."""
+    seconds = [entry["seconds"] for entry in history]
+    unit, name = (3600, "hours") if max(seconds, default=0) >= 3 * 3600 else (60, "minutes")
+    return [each / unit for each in seconds], name
+
+
+def draw_margins(axes: Any, history: list[dict[str, Any]], positions: list[float], label: str) -> None:
+    """Margin over each opponent with 95 % intervals.
+
+    Args:
+        axes: of matplotlib.
+        history: evaluations in chronological order.
+        positions: of the evaluations on the x axis.
+        label: of the x axis.
+    """
     opponents = [result["opponent"] for result in history[0]["results"]] if history else []
     for i, opponent in enumerate(opponents):
         margins = [entry["results"][i]["margin"] for entry in history]
         widths = [entry["results"][i]["half_width"] for entry in history]
-        axes.plot(samples, margins, marker="o", markersize=3, label=f"over {opponent}")
+        colour = COLOURS[i % len(COLOURS)]
+        axes.plot(positions, margins, marker="o", markersize=3, color=colour, label=f"over {opponent}")
         low = [margin - width for margin, width in zip(margins, widths, strict=True)]
         high = [margin + width for margin, width in zip(margins, widths, strict=True)]
-        axes.fill_between(samples, low, high, alpha=0.2)
+        axes.fill_between(positions, low, high, where=[math.isfinite(each) for each in high], color=colour, alpha=0.2)
     axes.axhline(0, color="grey", linewidth=0.8)
-    axes.set(title=title, xlabel="samples, millions", ylabel="margin, points per deal (95 % interval)")
+    draw_stages(axes, history, positions)
+    axes.set(xlabel=label, ylabel="margin, points per deal (95 % interval)")
     if opponents:
         axes.legend()
-    _save(figure, path)
+
+
+def draw_stages(axes: Any, history: list[dict[str, Any]], positions: list[float]) -> None:
+    """A dotted line where a stage of the run ends and the next one begins."""
+    for (before, after), position in zip(pairwise(history), positions, strict=False):
+        if after["stage"] != before["stage"]:
+            axes.axvline(position, color="grey", linewidth=0.8, linestyle=":")
 
 
 def heat_map(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from functools import partial
 from pathlib import Path
@@ -19,10 +20,12 @@ from training.evaluation import Result, evaluate, results_table
 from training.expert import train_by_search
 from training.files import write_json, write_text
 from training.monitor import CHECKPOINT, Monitor, load_progress
-from training.network import export_policy, save_model
+from training.network import NetworkAgent, export_policy, save_model, weights_of
+from training.past import cross_table, past_players
 from training.plots import learning_curve
 from training.ppo import leash, new_ppo, self_play_games, train_ppo
 from training.progress import progress_bar
+from training.report import Finished, write_report
 from training.seeds import Purpose
 from trick_envs.agents import make_agent
 from trick_envs.engine.game import Game
@@ -55,7 +58,7 @@ def train(config: RunConfig, folder: Path, console: Console) -> list[Result]:
     """
     if (folder / "config.yaml").exists():
         raise RunError(f"{folder} holds a run already: continue it with --resume, or choose another --folder")
-    model = _first_model(config)
+    model = first_model(config)
     folder.mkdir(parents=True, exist_ok=True)
     write_text(folder / "config.yaml", dump_config(config))
     return _run(config, folder, console, model)
@@ -75,16 +78,17 @@ def resume(folder: Path, console: Console) -> list[Result]:
     config = load_config(folder / "config.yaml")
     checkpoint = folder / CHECKPOINT
     if not checkpoint.is_file():
-        return _run(config, folder, console, _first_model(config))
+        return _run(config, folder, console, first_model(config))
     progress = load_progress(folder)
     stage = config.stages[progress["stage"]]
     env = self_play_games(config, stage if isinstance(stage, PPO) else ONE_ENV, progress["samples"])
     model = MaskablePPO.load(checkpoint, env=env, device=config.device)
     model.set_random_seed(config.seed + progress["samples"])
+    model.num_timesteps = progress["done"]  # of this stage, even if the run was stopped between two
     return _run(config, folder, console, model)
 
 
-def _first_model(config: RunConfig) -> MaskablePPO:
+def first_model(config: RunConfig) -> MaskablePPO:
     """The model with which a run begins.
 
     Raises:
@@ -119,7 +123,7 @@ def _run(config: RunConfig, folder: Path, console: Console, model: MaskablePPO) 
                     model = _new_model(config, number, monitor.samples)
                     model.policy.load_state_dict(weights)
                 _train_stage(config, number, model, monitor, folder)
-            monitor.save(model)
+                monitor.end_stage(model)
             results = _finish(config, game, folder, model, monitor, bar)
         except KeyboardInterrupt:
             monitor.stop(model)
@@ -154,7 +158,7 @@ def _budget(config: RunConfig) -> str:
 def _finish(
     config: RunConfig, game: Game, folder: Path, model: MaskablePPO, monitor: Monitor, bar: Progress
 ) -> list[Result]:
-    """The files of a finished run: policy.zip, policy.onnx, evaluation.json, learning_curve.png."""
+    """The files of a finished run: policy.zip, policy.onnx, learning_curve.png, report.html, evaluation.json."""
     save_model(model, folder / "policy.zip")
     run = {"seed": config.seed, "samples": monitor.samples, "trick_envs": trick_envs.__version__}
     export_policy(model.policy, game, folder / "policy.onnx", run)
@@ -165,16 +169,22 @@ def _finish(
         player, opponent = make_agent(str(folder / "policy.onnx"), game), make_agent(spec, game)
         advance = partial(bar.advance, task)
         results.append(evaluate(game, player, opponent, deals, config.seed, Purpose.FINAL, advance))
+    weights = weights_of(model.policy)
+    last = NetworkAgent.with_weights(game, config.network, weights, f"{monitor.samples:,}")
+    players = [*past_players(config, game, folder, monitor.history), last]
+    task = bar.add_task("cross table", total=config.evaluation.deals * math.comb(len(players), 2), note="")
+    cross = cross_table(config, game, players, partial(bar.advance, task))
+    evaluation = {
+        "game": game.name,
+        "num_players": game.num_players,
+        "against": config.against,
+        "samples": monitor.samples,
+        "seconds": round(monitor.seconds, 1),
+        "results": [result.as_dict() for result in results],
+    }
     learning_curve(monitor.history, folder / "learning_curve.png", f"{game.title}, {game.num_players} players")
-    write_json(
-        folder / "evaluation.json",
-        {
-            "game": game.name,
-            "num_players": game.num_players,
-            "against": config.against,
-            "samples": monitor.samples,
-            "seconds": round(monitor.seconds, 1),
-            "results": [result.as_dict() for result in results],
-        },
-    )
+    names, size = [player.name for player in players], sum(array.size for array in weights.values())
+    finished = Finished(folder.resolve().name, config, game, monitor.history, evaluation, names, cross, size)
+    write_report(folder / "report.html", finished)
+    write_json(folder / "evaluation.json", evaluation)  # the last one: a run that has it is finished
     return results

@@ -60,6 +60,7 @@ class PolicyAgent:
         game: the game it is to play.
         sample: whether to draw actions from its distribution; else it plays its best action.
         seed: seed of these draws.
+        name: what it is called; by default the path. ``:sample`` is appended if it draws.
 
     Raises:
         ImportError: without onnxruntime.
@@ -67,7 +68,7 @@ class PolicyAgent:
             observation; says which.
     """
 
-    def __init__(self, path: Path, game: Game, sample: bool = False, seed: int = 0) -> None:
+    def __init__(self, path: Path, game: Game, sample: bool = False, seed: int = 0, name: str = "") -> None:
         if not path.is_file():
             raise ValueError(f"{path}: there is no such policy file")
         try:
@@ -84,7 +85,7 @@ class PolicyAgent:
         ):  # fmt: skip
             if found.get(key) != expected[key]:
                 raise ValueError(f"{path}: a policy for {meaning} {found.get(key)!r}, but this is {expected[key]!r}")
-        self.name = f"{path}:sample" if sample else str(path)
+        self.name = f"{name or path}{':sample' if sample else ''}"
         self.metadata: dict[str, Any] = found
         self._sample = sample
         self.seed(seed)

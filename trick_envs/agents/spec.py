@@ -9,6 +9,8 @@
 | ``PATH.onnx`` | a trained policy's best action |
 | ``PATH.onnx:sample`` | an action drawn from its distribution |
 | ``PATH.onnx+ismcts:N`` | search that starts from the policy's best action; ``pimc``, ``search``, ``cheat`` likewise |
+| ``PATH.onnx+rollout:N`` | search in which the policy plays on in N sampled worlds (``trick_envs/agents/rollout.py``) |
+| ``pretrained`` | the policy that comes with the game, for its number of players; also ``:sample``, ``+ismcts:N`` |
 | ``NAME``, ``package.module:function`` | a player of your own: an installed plug-in, or an importable function |
 
 A plug-in is an entry point in the group ``trick_envs.agents``. Like ``package.module:function``, it names a function
@@ -26,18 +28,21 @@ from typing import Any
 
 from trick_envs.agents.agent import Agent
 from trick_envs.agents.greedy import GreedyAgent
+from trick_envs.agents.pretrained import PRETRAINED, pretrained_policy
 from trick_envs.agents.random import RandomAgent
 from trick_envs.discovery import AGENTS, plug_ins
 from trick_envs.engine.game import Game
 from trick_envs.engine.rng import checked_seed
 
 METHODS = ("pimc", "ismcts", "cheat")
+ROLLOUT = "rollout"  # a search that needs a policy
 # What ``search:N`` means. At equal time (ismcts:1000 against pimc:200 or pimc:100) better in Zaraba 22 and Whist, by
 # 1.5 and 1.2 points per deal; no measurable difference in the other games.
 BEST_METHOD = "ismcts"
 MAX_EFFORT = 1_000_000
 
-_SEARCH = re.compile(r"(pimc|ismcts|cheat|search)(?::(.*))?")
+_SEARCH = re.compile(r"(pimc|ismcts|cheat|search|rollout)(?::(.*))?")
+_POLICY = re.compile(rf"({PRETRAINED}|.*\.onnx)(:sample)?", re.DOTALL)
 _IMPORT = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 
 
@@ -47,38 +52,50 @@ class Spec:
 
     Attributes:
         text: as written.
-        policy: the ONNX file, if there is one.
+        policy: the path of an ONNX file or ``"pretrained"``, if there is a policy.
         sample: whether actions are drawn from the policy's distribution.
-        method: the kind of search, if there is one: ``"pimc"``, ``"ismcts"`` or ``"cheat"``.
+        method: the kind of search, if there is one: ``"pimc"``, ``"ismcts"``, ``"cheat"`` or ``"rollout"``.
         effort: worlds or iterations of the search.
     """
 
     text: str
-    policy: Path | None = None
+    policy: str | None = None
     sample: bool = False
     method: str | None = None
     effort: int = 0
+
+    def policy_file(self, game: Game) -> Path | None:
+        """The ONNX file of its policy, if there is one.
+
+        Raises:
+            ValueError: if the game comes without a policy for this number of players.
+        """
+        if self.policy is None:
+            return None
+        return pretrained_policy(game) if self.policy == PRETRAINED else Path(self.policy)
 
 
 def parse_spec(text: str) -> Spec:
     """Parses a spec; ``make_agent`` checks whether there is such a player.
 
     Raises:
-        ValueError: for an invalid search; lists what is allowed.
+        ValueError: for an invalid search, or one that lacks the policy it needs; lists what is allowed.
     """
-    base, plus, search = text.rpartition("+") if ".onnx+" in text else ("", "", "")
+    two = ".onnx+" in text or text.startswith(f"{PRETRAINED}+")
+    base, plus, search = text.rpartition("+") if two else ("", "", "")
     if not plus:
         base, search = ("", text) if _SEARCH.fullmatch(text) else (text, "")
-    policy = sample = None
-    if base.removesuffix(":sample").endswith(".onnx"):
-        policy, sample = Path(base.removesuffix(":sample")), base.endswith(":sample")
+    named = _POLICY.fullmatch(base)
+    policy, sample = (named[1], named[2] is not None) if named else (None, False)
     if not search:
-        return Spec(text, policy, bool(sample))
+        return Spec(text, policy, sample)
     found = _SEARCH.fullmatch(search)
     if found is None or not (found[2] or "").isdecimal() or not 1 <= int(found[2]) <= MAX_EFFORT:
-        allowed = ", ".join(f"'{one}:N'" for one in (*METHODS, "search"))
+        allowed = ", ".join(f"'{one}:N'" for one in (*METHODS, "search", *([ROLLOUT] if plus else [])))
         raise ValueError(f"{search!r} is no search: expected {allowed}, N from 1 to {MAX_EFFORT:,}")
-    return Spec(text, policy, bool(sample), BEST_METHOD if found[1] == "search" else found[1], int(found[2]))
+    if found[1] == ROLLOUT and policy is None:
+        raise ValueError(f"{search!r} needs a policy that plays on: expected 'PATH.onnx+{search}'")
+    return Spec(text, policy, sample, BEST_METHOD if found[1] == "search" else found[1], int(found[2]))
 
 
 def make_agent(spec: str, game: Game, seed: int = 0) -> Agent:
@@ -95,10 +112,16 @@ def make_agent(spec: str, game: Game, seed: int = 0) -> Agent:
     """
     seed, parsed = checked_seed(seed), parse_spec(spec)
     baseline: Agent | None = None
-    if parsed.policy is not None:
+    file = parsed.policy_file(game)
+    if file is not None:
         from trick_envs.agents.policy import PolicyAgent
 
-        baseline = PolicyAgent(parsed.policy, game, parsed.sample, seed)
+        name = PRETRAINED if parsed.policy == PRETRAINED else ""
+        baseline = policy = PolicyAgent(file, game, parsed.sample, seed, name)
+        if parsed.method == ROLLOUT:
+            from trick_envs.agents.rollout import RolloutAgent
+
+            return RolloutAgent(policy, parsed.effort, game, seed)
     if parsed.method is not None:
         from trick_envs.agents.search import SearchAgent
 
@@ -115,8 +138,8 @@ def make_agent(spec: str, game: Game, seed: int = 0) -> Agent:
         others = "".join(f", {name!r}" for name in sorted(plug_ins(AGENTS)))
         raise ValueError(
             f"{spec!r} is no player: expected 'random', 'greedy'{others}, a search such as 'pimc:100', a path to a "
-            "policy.onnx (':sample' behind it draws from its distribution instead of playing its best action, "
-            "'+ismcts:100' searches), or 'package.module:function'"
+            "policy.onnx or 'pretrained' (':sample' behind it draws from its distribution instead of playing its best "
+            "action, '+ismcts:100' searches), or 'package.module:function'"
         )
     agent = factory(game, seed)
     if not callable(getattr(agent, "act", None)):

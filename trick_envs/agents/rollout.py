@@ -1,0 +1,231 @@
+"""Roll-outs of a policy in sampled worlds: a search that improves on the policy (after Tesauro and Galperin 1996)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from trick_envs.agents.agent import Actions
+from trick_envs.agents.lockstep import lockstep_kernels
+from trick_envs.agents.policy import PolicyAgent
+from trick_envs.agents.search import Comparison
+from trick_envs.engine.game import Game
+from trick_envs.engine.rng import decision_bits_batch
+from trick_envs.engine.search.playouts import MIN_STANDARD_ERRORS
+from trick_envs.engine.search.worlds import ROWS, WIDTH
+from trick_envs.engine.state import States
+
+MOST_CANDIDATES = 4
+LEAST_LIKELY = 0.01  # the policy's probability of an action, below which it is not tried
+HORIZON = 3  # a roll-out ends with the seat's third decision
+TRACE = 0.7  # how much less the value of each of its decisions counts than that of the one before
+BATCH = 4096  # positions that the policy judges at once
+MOST_WORLDS = 512  # in one round
+CALIBRATION = 512  # deals
+
+
+class RolloutAgent:
+    """A policy that tries its likeliest actions in sampled worlds. Needs ``states``.
+
+    Every candidate is played in the same worlds; the policy's best actions follow for all seats, until the seat has its
+    third decision or the deal ends. What the roll-out is worth is a mean of the policy's values of these decisions, of
+    which the later ones count less, as in TD(λ), and of the deal's margin if it ended. Worlds come in rounds: a
+    candidate that is worse than the policy's own action by a standard error is dropped after each, and a decision ends
+    when no other is left. Of those that stay, the one with the largest lower confidence bound is played
+    (``MIN_STANDARD_ERRORS``).
+
+    All decisions are searched side by side, so that the policy judges thousands of positions at once; this does not
+    change a choice.
+
+    Args:
+        policy: the policy; its action is the baseline.
+        worlds: how many worlds are sampled for a decision, at most.
+        game: the game it is to play.
+        seed: seed of its random choices, which depend only on this seed, the seed of the match, and the position as the
+            seat knows it.
+        name: the spec it was made from.
+    """
+
+    def __init__(self, policy: PolicyAgent, worlds: int, game: Game, seed: int = 0, name: str = "") -> None:
+        self.name = name or f"{policy.name}+rollout:{worlds}"
+        self.game = game
+        self._policy, self._rounds = policy, list(_rounds(worlds))
+        self._kernels = lockstep_kernels(game.type)
+        self._points: tuple[float, float] | None = None
+        self.seed(seed)
+
+    def seed(self, seed: int) -> None:
+        """Reseeds its random choices."""
+        self._seed = np.uint64(seed)
+        self._policy.seed(seed)
+
+    def act(self, observations: Any, action_masks: Any, states: States | None = None) -> Actions:
+        """Searches, all rows side by side."""
+        return self._search(observations, action_masks, states)[0]
+
+    def compare(self, observations: Any, action_masks: Any, states: States | None = None) -> Comparison:
+        """Searches, all rows side by side; returns all that it found out: for labels, hints and analyses.
+
+        Args:
+            observations: ``(B, D)``.
+            action_masks: ``(B, A)``.
+            states: ``(B,)`` records.
+        """
+        actions, candidates, sums = self._search(observations, action_masks, states)
+        found = np.zeros((3, *np.shape(action_masks)))
+        rows, columns = np.nonzero(candidates >= 0)
+        found[:, rows, candidates[rows, columns]] = np.stack(_statistics(sums))[:, rows, columns]
+        mean, variance, counts = found
+        return Comparison(
+            actions, candidates[:, 0], mean.astype(np.float32), variance.astype(np.float32), counts.astype(np.int32)
+        )
+
+    def _search(
+        self, observations: Any, action_masks: Any, states: States | None
+    ) -> tuple[Actions, npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+        """The choices, the candidates ``(B, S)``, and their sums ``(3, B, S)``."""
+        if states is None:
+            raise ValueError(
+                f"{self.name} computes on the game itself: call act(observations, action_masks, env.states)"
+            )
+        candidates = self._candidates(observations, action_masks, states)
+        sums, actions = np.zeros((3, *candidates.shape)), candidates[:, 0].copy()
+        open_ = np.flatnonzero((candidates[:, 1:] >= 0).any(axis=1))
+        at_once = max(1, BATCH // (MOST_CANDIDATES * max(self._rounds)))
+        for start in range(0, len(open_), at_once):
+            rows = open_[start : start + at_once]
+            actions[rows], sums[:, rows] = self._compare(states[rows], candidates[rows])
+        return actions, candidates, sums
+
+    def _candidates(self, observations: Any, action_masks: Any, states: States) -> npt.NDArray[np.int64]:
+        """``(B, S)``: the policy's action, then the likeliest others; -1 where there are fewer."""
+        logits, _ = self._policy.evaluate(observations, action_masks)
+        likely = np.exp(logits - logits.max(axis=1, keepdims=True))
+        likely /= likely.sum(axis=1, keepdims=True)
+        likely[np.asarray(action_masks) == 0] = 0.0
+        likely[np.arange(len(likely)), self._policy.act(observations, action_masks, states)] = 2.0
+        best = np.argsort(-likely, axis=1, kind="stable")[:, :MOST_CANDIDATES]
+        return np.where(np.take_along_axis(likely, best, axis=1) >= LEAST_LIKELY, best, -1)
+
+    def _compare(self, states: States, candidates: npt.NDArray[np.int64]) -> tuple[Actions, npt.NDArray[np.float64]]:
+        """The choices, and the sums of each candidate's advantages, of their squares, and their number."""
+        streams, running = np.zeros(len(states), np.uint64), candidates.copy()
+        decision_bits_batch(states, self._seed, streams)
+        sums = np.zeros((3, *candidates.shape))
+        for worlds in self._rounds:
+            values = self._values(states, running, worlds, streams)
+            advantages = np.where(running[:, :, None] >= 0, values - values[:, :1], 0.0)
+            sums += advantages.sum(axis=2), (advantages**2).sum(axis=2), worlds * (running >= 0)
+            mean, variance, counts = _statistics(sums)
+            error = np.sqrt(variance / np.maximum(counts, 1))
+            running[(mean + error < 0.0) & (np.arange(running.shape[1]) > 0)] = -1
+            running[(running[:, 1:] < 0).all(axis=1)] = -1
+            if (running < 0).all():
+                break
+        bound = np.where(running >= 0, mean - MIN_STANDARD_ERRORS * error, -1.0)
+        bound[:, 0] = 0.0
+        return np.take_along_axis(candidates, bound.argmax(axis=1)[:, None], axis=1)[:, 0], sums
+
+    def _values(
+        self, states: States, candidates: npt.NDArray[np.int64], worlds: int, streams: npt.NDArray[np.uint64]
+    ) -> npt.NDArray[np.float64]:
+        """What each candidate is worth in each world, in points: ``(B, S, worlds)``; 0 where there is no candidate."""
+        total = worlds * int((candidates >= 0).sum())
+        branches, values = np.zeros(total, self.game.dtype), np.zeros((*candidates.shape, worlds))
+        actions, places, seats = np.zeros((3, total), np.int64)
+        self._kernels.draw_branches(
+            states, candidates, worlds, streams, np.zeros(1, self.game.dtype), np.zeros((ROWS, WIDTH), np.int64),
+            branches, actions, places, seats,
+        )  # fmt: skip
+        slope, offset = self._in_points()
+        margins, judged, share = np.zeros(total), np.zeros(total), np.ones(total)
+        for rows, estimates, decision in self._play(branches, actions, seats, margins, HORIZON):
+            later = TRACE if decision < HORIZON else 0.0
+            judged[rows] += share[rows] * (1.0 - later) * (slope * estimates + offset)
+            share[rows] *= later
+        values.reshape(-1)[places] = judged + share * margins
+        return values
+
+    def _play(
+        self, states: States, actions: npt.NDArray[np.int64], seats: npt.NDArray[np.int64],
+        margins: npt.NDArray[np.float64], horizon: int,
+    ) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.float32], int]]:  # fmt: skip
+        """Plays actions, then the policy's best ones, up to a decision of each row's seat or the end of its deal.
+
+        Args:
+            states: ``(R,)`` records; changed.
+            actions: ``(R,)``.
+            seats: ``(R,)``.
+            margins: ``(R,)``: gets the margins in the deals that end.
+            horizon: the number of the decision at which to stop.
+
+        Yields:
+            rows where the seat has a decision, the policy's values of it, and its number from 1 on.
+        """
+        decisions, rows = np.zeros(len(states), np.int64), np.arange(len(states))
+        running = np.zeros_like(rows)
+        observations = np.zeros((len(states), self.game.layout.size), np.int8)
+        masks = np.zeros((len(states), self.game.num_actions), np.int8)
+        while len(rows):
+            left = self._kernels.play_on(states, rows, actions, seats, margins, running, observations, masks)
+            rows = running[:left].copy()
+            actions, values = self._judge(observations[:left], masks[:left])
+            own = states["seat"][rows] == seats[rows]
+            decisions[rows] += own
+            for number in np.unique(decisions[rows[own]]):
+                here = own & (decisions[rows] == number)
+                yield rows[here], values[here], int(number)
+            goes_on = decisions[rows] < horizon
+            rows, actions = rows[goes_on], actions[goes_on]
+
+    def _judge(
+        self, observations: npt.NDArray[np.int8], masks: npt.NDArray[np.int8]
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
+        """The policy's best actions and its values, ``(K,)``."""
+        actions, values = np.zeros(len(masks), np.int64), np.zeros(len(masks), np.float32)
+        for start in range(0, len(masks), BATCH):
+            part = slice(start, start + BATCH)
+            logits, values[part] = self._policy.evaluate(observations[part], masks[part])
+            actions[part] = logits.argmax(axis=1)
+        return actions, values
+
+    def _in_points(self) -> tuple[float, float]:
+        """Slope and offset that turn the policy's values into margins: least squares over deals that it plays itself.
+
+        Values are in units of the reward that it was trained with. The deals are always the same.
+        """
+        if self._points is None:
+            kernels, game = self.game.kernels, self.game
+            states, seats = np.zeros(CALIBRATION, game.dtype), np.arange(CALIBRATION) % game.num_players
+            kernels.reset_batch(states, game.template, np.arange(CALIBRATION, dtype=np.uint64))
+            observations = np.zeros((CALIBRATION, game.layout.size), np.int8)
+            masks, to_act = np.zeros((CALIBRATION, game.num_actions), np.int8), np.zeros(CALIBRATION, np.int64)
+            kernels.observe_batch(states, observations, masks, to_act)
+            actions, _ = self._judge(observations, masks)
+            margins, judged = np.zeros(CALIBRATION), []
+            for rows, values, _ in self._play(states, actions, seats, margins, np.iinfo(np.int64).max):
+                judged.append((rows, values))
+            rows, values = (np.concatenate(each) for each in zip(*judged, strict=True))
+            outcomes, spread = margins[rows], float(values.var())
+            slope = float(np.cov(values, outcomes, ddof=0)[0, 1]) / spread if spread > 0.0 else 0.0
+            self._points = slope, float(outcomes.mean() - slope * values.mean())
+        return self._points
+
+
+def _statistics(sums: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.float64], ...]:
+    """Mean, variance and number from sums, sums of squares, and numbers."""
+    counts = np.maximum(sums[2], 1.0)
+    mean = sums[0] / counts
+    return mean, np.maximum(sums[1] / counts - mean * mean, 0.0), sums[2]
+
+
+def _rounds(worlds: int) -> Iterator[int]:
+    """How many worlds each round samples: a quarter first, then as many as before."""
+    done = 0
+    while done < worlds:
+        size = min(max(-(-worlds // 4), done), worlds - done, MOST_WORLDS)
+        yield size
+        done += size
