@@ -19,7 +19,13 @@ from trick_envs.discovery import AGENTS, plug_ins
 
 TESTS = Path(__file__).parent
 EXAMPLE = TESTS / "example_game"
-SUITES = ("example_game/tests", "test_all_games.py", "test_twin_worlds.py", "test_reproducibility.py")
+SUITES = (
+    "example_game/tests",
+    "test_all_games.py",
+    "test_twin_worlds.py",
+    "test_reproducibility.py",
+    "test_networks.py",
+)
 
 
 def run(*arguments: str, **environment: str) -> str:

@@ -16,7 +16,9 @@ from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import check_env
 
 import trick_envs
+from trick_envs import pepper_v0
 from trick_envs.agents import GreedyAgent, make_agent
+from trick_envs.interfaces.forfeit import worst_total
 
 CONTRACT = {
     "trick_envs/Pepper-v0": "pepper",
@@ -94,7 +96,9 @@ def test_importing_the_package_compiles_nothing():
 def test_gymnasium_check_env_has_nothing_to_say(name, capsys):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", ".*an illegal action ended the match")  # it steps unmasked actions
         check_env(make(name).unwrapped)
+        check_env(make(name, mask_key="action_mask", observation_key="observations").unwrapped)
 
 
 @every_game
@@ -102,7 +106,9 @@ def test_stable_baselines_check_env_has_nothing_to_say(name):
     checker = pytest.importorskip("stable_baselines3.common.env_checker")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", ".*an illegal action ended the match")  # it steps unmasked actions
         checker.check_env(make(name).unwrapped)
+        checker.check_env(make(name, mask_key="action_mask", observation_key="observations").unwrapped)
 
 
 @pytest.mark.parametrize(
@@ -112,17 +118,85 @@ def test_stable_baselines_check_env_has_nothing_to_say(name):
         ({"seat": True}, "seat: expected None or a seat of 0 to 4"),
         ({"opponents": "clever"}, "'clever' is no player"),
         ({"opponents": ["greedy", "random"]}, "a list of 4, one for each seat .*, not 2"),
-        ({"opponents": 7}, "expected a spec such as 'greedy', an agent or a function, not 7"),
+        ({"opponents": 7}, "opponents: expected a spec such as 'greedy' .*, an agent, or a function .*, not 7"),
+        ({"opponents": None}, "opponents: expected .* not None"),
+        ({"opponents": GreedyAgent}, "which is a class: pass an object of it"),
+        (
+            {"opponents": lambda observations: observations},
+            r"a function \(observations, action_masks\) -> actions, not",
+        ),
+        ({"opponents": ["greedy", "random", "greedy", {}]}, "opponents: expected .* not {}"),
+        ({"mask_key": 7}, "mask_key, observation_key: expected strings, not 7"),
+        ({"mask_key": "obs", "observation_key": "obs"}, "expected two different keys, not 'obs' for both"),
+        ({"observation_key": "obs"}, "observation_key: 'obs' needs a mask_key"),
+        ({"end_mask": "one"}, "end_mask: expected one of 'zeros', 'ones', not 'one'"),
         ({"illegal": "punish"}, "illegal: expected one of 'terminate', 'raise', 'random', not 'punish'"),
         ({"reward": "fame"}, "reward: expected one of"),
         ({"num_players": 2}, "num_players: pepper is for"),
-        ({"render_mode": "braille"}, "render_mode: expected"),
+        ({"render_mode": "braille"}, "render_mode: expected None, 'ansi' or 'human', not 'braille'"),
     ],
 )
 @pytest.mark.filterwarnings("ignore:.*render_mode")
 def test_bad_arguments_are_explained(wrong, message):
     with pytest.raises(ValueError, match=message):
         make(**wrong)
+
+
+INTERFACES = {
+    "gymnasium": lambda **options: gymnasium.make("trick_envs/Pepper-v0", **options),
+    "vector": lambda **options: gymnasium.make_vec("trick_envs/Pepper-v0", 2, "vector_entry_point", **options),
+    "batch": lambda **options: trick_envs.BatchEnv("pepper", 2, **options),
+    "aec": pepper_v0.env,
+    "raw aec": pepper_v0.raw_env,
+}
+
+
+@pytest.mark.parametrize("interface", INTERFACES)
+def test_an_unknown_argument_is_refused_in_pythons_words(interface):
+    """TorchRL's GymEnv looks for them: it tries every environment with ``frameskip`` first."""
+    with pytest.raises(TypeError, match=r"\) got an unexpected keyword argument 'frameskip' \(known: "):
+        INTERFACES[interface](frameskip=1)
+
+
+@pytest.mark.parametrize("interface", INTERFACES)
+@pytest.mark.parametrize("theirs", ["players", "n_players", "num_agents", "num_player"])
+def test_the_argument_of_another_library_points_to_ours(interface, theirs):
+    with pytest.raises(TypeError, match=f"unexpected keyword argument '{theirs}' .did you mean 'num_players'"):
+        INTERFACES[interface](**{theirs: 3})
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours"),
+    [("opponent", "opponents"), ("agents", "opponents"), ("player", "seat"), ("rounds", "num_deals")],
+)
+def test_other_names_of_arguments_point_to_ours(theirs, ours):
+    with pytest.raises(TypeError, match=f"unexpected keyword argument '{theirs}' .did you mean '{ours}'"):
+        make(**{theirs: 3})
+
+
+def test_a_seed_belongs_to_reset():
+    with pytest.raises(TypeError, match=r"unexpected keyword argument 'seed' .pass it to reset\(seed=…\)"):
+        make(seed=3)
+
+
+@pytest.mark.filterwarnings("ignore:.*render_mode")
+def test_a_render_mode_that_is_not_there_is_a_type_error_for_those_who_try():
+    """Stable-Baselines3 asks for ``rgb_array`` first, and does without it after a ``TypeError``."""
+    for interface in ("gymnasium", "vector", "aec"):
+        with pytest.raises(TypeError, match=r"render_mode: expected None.*, not 'braille'"):
+            INTERFACES[interface](render_mode="braille")
+
+
+def test_a_model_of_stable_baselines_as_opponent_is_told_how():
+    class Model:
+        def predict(self, observation, action_masks=None):
+            return np.asarray(action_masks).argmax(axis=1), None
+
+    with pytest.raises(ValueError, match=r"lambda o, m: model.predict\(o, action_masks=m\)\[0\]"):
+        make(opponents=Model())
+    model = Model()
+    by_model = play_match(make(opponents=lambda o, m: model.predict(o, action_masks=m)[0]), seed=6)[3]
+    assert by_model == play_match(make(opponents=lowest), seed=6)[3]
 
 
 # --- the match as the learner sees it -----------------------------------------------------------------------------
@@ -295,7 +369,8 @@ def test_an_agent_with_random_choices_replays_from_the_seed():
 
 
 def test_a_policy_file_plays_its_best_action(policy_file):
-    by_file = play_match(make(opponents=str(policy_file)), seed=6)[3]
+    by_file = play_match(make(opponents=policy_file), seed=6)[3]  # a path
+    assert play_match(make(opponents=str(policy_file)), seed=6)[3] == by_file
     assert play_match(make(opponents=highest), seed=6)[3] == by_file
 
 
@@ -312,11 +387,12 @@ def test_an_opponents_illegal_action_is_blamed_on_it():
 
 
 @every_game
-def test_an_illegal_action_ends_the_match_with_minus_one(name):
+@pytest.mark.filterwarnings("ignore:.*an illegal action")
+def test_an_illegal_action_ends_the_match(name):
     env = make(name)
     observation, info = env.reset(seed=1)
     again, reward, terminated, truncated, after = env.step(int(info["action_mask"].argmin()))
-    assert (reward, terminated, truncated) == (-1.0, True, False)
+    assert (reward, terminated, truncated) == (worst_total(env.unwrapped.game, "score"), True, False)
     np.testing.assert_array_equal(again, observation)
     assert not after["action_mask"].any()
     assert not env.unwrapped.action_masks().any()
@@ -325,6 +401,80 @@ def test_an_illegal_action_ends_the_match_with_minus_one(name):
         env.step(int(info["action_mask"].argmax()))
     env.reset()
     assert env.unwrapped.action_masks().any()
+
+
+LOWEST_DEALS = {
+    "pepper": -6 * (2 + 11),  # all colours with their peppers
+    "donguri": -(48 + 4 * 4),  # all points on one seat, none on the other: 48 cards, four ranks of them worth 2
+    "zaraba22": -10 * 3,  # three cards of crashed suits in every trick
+    "double_deck_whist": 0,
+    "tricky_express": 0,
+}
+
+
+@every_game
+@pytest.mark.filterwarnings("ignore:.*an illegal action")
+def test_an_illegal_end_is_no_better_than_the_worst_match_that_the_rules_allow(name):
+    """It was -1, better than most honest matches of Pepper."""
+    env = make(name)
+    _, info = env.reset(seed=1)
+    total = env.step(int(info["action_mask"].argmin()))[1]
+    assert total <= 2 * LOWEST_DEALS[REGISTERED[name]]
+    game = trick_envs.load_game(REGISTERED[name])
+    assert worst_total(game, "score") <= int(game.template["num_deals"][0]) * LOWEST_DEALS[REGISTERED[name]]
+
+
+@every_game
+@pytest.mark.parametrize("reward", ["score", "zero_sum", "win"])
+@pytest.mark.filterwarnings("ignore:.*an illegal action")
+def test_an_illegal_end_is_no_better_however_much_was_paid_before(name, reward):
+    env = make(name, reward=reward, num_deals=3, opponents="greedy")
+    honest = [sum(play_match(env, seed=seed, choices=seed)[2]) for seed in range(20)]
+    rng, rewards = np.random.default_rng(2), []
+    _, info = env.reset(seed=5)
+    while len(env.unwrapped.record()["deals"]) < 3:
+        _, reward_of_step, _, _, info = env.step(one_legal(info["action_mask"], rng))
+        rewards.append(reward_of_step)
+    paid = sum(rewards)
+    assert any(rewards) == (reward != "win")
+    last = env.step(int(info["action_mask"].argmin()))[1]
+    assert paid + last == pytest.approx(worst_total(env.unwrapped.game, reward))
+    assert paid + last <= min(honest)
+    if reward == "win":
+        assert last == -1
+
+
+def test_an_illegal_end_warns_once_of_the_mask():
+    env = make()
+    for expected in (1, 0):
+        _, info = env.reset(seed=1)
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            env.step(int(info["action_mask"].argmin()))
+        assert len([each for each in seen if 'info["action_mask"]' in str(each.message)]) == expected
+
+
+@pytest.mark.parametrize("action", [lambda a: np.array([a]), np.int32, np.array, lambda a: np.array([[a]], np.uint8)])
+def test_an_action_may_be_an_array_of_one(action):
+    env, twin = make().unwrapped, make().unwrapped
+    _, info = env.reset(seed=1)
+    twin.reset(seed=1)
+    card = int(info["action_mask"].argmax())
+    with warnings.catch_warnings(action="error"):
+        seen = env.step(action(card))
+    np.testing.assert_array_equal(seen[0], twin.step(card)[0])
+    assert env.record() == twin.record()
+
+
+@pytest.mark.parametrize("action", [None, 1.5, np.array([1.0]), np.array([1, 2]), np.array([], int), "10R", True])
+def test_an_action_that_is_no_whole_number_is_an_error_and_changes_nothing(action):
+    env = make().unwrapped
+    env.reset(seed=1)
+    before = env.record()
+    with pytest.raises(ValueError, match=r"action: expected one whole number, such as 3 or np.array\(\[3\]\), not"):
+        env.step(action)
+    assert env.record() == before
+    assert env.action_masks().any()
 
 
 def test_an_illegal_action_raises_and_changes_nothing():
@@ -356,6 +506,45 @@ def test_instead_of_an_illegal_action_a_random_legal_one_is_played(name):
 def test_a_step_before_reset_is_an_error():
     with pytest.raises(ResetNeeded):
         make().unwrapped.step(0)
+
+
+# --- masks --------------------------------------------------------------------------------------------------------
+
+
+@every_game
+@pytest.mark.parametrize(("observation_key", "mask_key"), [("observations", "action_mask"), ("obs", "mask")])
+def test_the_mask_is_in_the_observation_under_the_keys_of_ones_choice(name, observation_key, mask_key):
+    env = make(name, observation_key=observation_key, mask_key=mask_key)
+    seen, masks, rewards, record = play_match(env, seed=3)
+    plain, plain_masks, plain_rewards, plain_record = play_match(make(name), seed=3)
+    assert (rewards, record) == (plain_rewards, plain_record)
+    for one, mask, vector, plain_mask in zip(seen, masks, plain, plain_masks, strict=True):
+        assert set(one) == {observation_key, mask_key}
+        assert one in env.observation_space
+        assert (one[observation_key].dtype, one[mask_key].dtype) == (np.float32, np.int8)
+        np.testing.assert_array_equal(one[observation_key], vector)
+        np.testing.assert_array_equal(one[mask_key], plain_mask)
+        np.testing.assert_array_equal(one[mask_key], mask)
+        assert not np.shares_memory(one[mask_key], mask)
+
+
+def test_the_key_of_the_vector_is_observation_unless_it_is_named():
+    assert set(make(mask_key="action_mask").observation_space.spaces) == {"observation", "action_mask"}
+
+
+@pytest.mark.parametrize(("end_mask", "expected"), [("zeros", 0), ("ones", 1)])
+@pytest.mark.filterwarnings("ignore:.*an illegal action")
+def test_the_mask_of_a_finished_match_is_zeros_or_ones(end_mask, expected):
+    env = make(end_mask=end_mask, mask_key="mask")
+    seen, masks, _, _ = play_match(env, seed=1)
+    assert (masks[-1] == expected).all()
+    assert (seen[-1]["mask"] == expected).all()
+    assert (env.unwrapped.action_masks() == expected).all()
+    assert not any(mask.all() for mask in masks[:-1])
+    _, info = env.reset(seed=1)
+    seen, _, _, _, info = env.step(int(info["action_mask"].argmin()))  # also after an illegal end
+    assert (info["action_mask"] == expected).all()
+    assert (seen["mask"] == expected).all()
 
 
 # --- copies, pictures, learners -----------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import warnings
 
 import gymnasium
 import numpy as np
@@ -13,6 +14,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 import trick_envs
 from trick_envs.agents import GreedyAgent
+from trick_envs.interfaces.forfeit import worst_total
 
 GAMES = [name for name in gymnasium.registry if name.startswith("trick_envs/")]
 PEPPER = "trick_envs/Pepper-v0"
@@ -107,8 +109,19 @@ def test_searches_and_sampled_policies_play_as_in_the_single_environment(policy_
 
 @every_mode
 @pytest.mark.parametrize("illegal", ["terminate", "random"])
-def test_illegal_actions_do_the_same_as_in_the_single_environment(mode, illegal):
-    assert compare_with_sync(PEPPER, mode, wrong=0.2, illegal=illegal, opponents="random", reward="win") > 0
+@pytest.mark.parametrize("reward", ["win", "zero_sum"])
+@pytest.mark.filterwarnings("ignore:.*an illegal action")
+def test_illegal_actions_do_the_same_as_in_the_single_environment(mode, illegal, reward):
+    options = {"illegal": illegal, "opponents": "random", "reward": reward, "num_deals": 2}
+    assert compare_with_sync(PEPPER, mode, wrong=0.04, **options) > 0
+
+
+@every_mode
+@pytest.mark.parametrize("end_mask", ["zeros", "ones"])
+@pytest.mark.filterwarnings("ignore:.*an illegal action")
+def test_masks_are_where_they_are_in_the_single_environment(mode, end_mask):
+    options = {"observation_key": "obs", "mask_key": "mask", "end_mask": end_mask}
+    assert compare_with_sync(PEPPER, mode, wrong=0.05, **options) > 0
 
 
 def test_a_fixed_seat_and_another_number_of_players():
@@ -136,20 +149,21 @@ def test_the_original_match_with_several_deals_pays_every_deal():
 
 @every_mode
 def test_the_mode_is_in_metadata_and_an_attribute(mode):
-    for given in (mode, mode.value):
+    for given in (mode, mode.value, mode.name):
         env = make_vec(autoreset_mode=given)
         assert env.metadata["autoreset_mode"] is mode
         assert env.autoreset_mode is mode
     assert make_vec().autoreset_mode is AutoresetMode.NEXT_STEP
 
 
+@pytest.mark.filterwarnings("ignore:.*an illegal action")
 def test_a_step_of_a_finished_match_without_autoreset_is_an_error():
     env = make_vec(autoreset_mode=AutoresetMode.DISABLED)
     _, infos = env.reset(seed=1)
     actions = infos["action_mask"].argmax(axis=1)
     actions[2] = infos["action_mask"][2].argmin()
     _, rewards, terminations, truncations, infos = env.step(actions)
-    assert rewards.tolist() == [0, 0, -1, 0]
+    assert rewards.tolist() == [0, 0, worst_total(env.game, "score"), 0]
     assert terminations.tolist() == [False, False, True, False]
     assert not truncations.any()
     assert infos["action_mask"].any(axis=1).tolist() == [True, True, False, True]
@@ -275,12 +289,46 @@ def test_illegal_raise_names_the_game_and_moves_none():
     assert env.states.tobytes() == before
 
 
+@pytest.mark.filterwarnings("ignore:.*an illegal action")
 def test_actions_outside_the_space_end_the_match():
     env = make_vec()
     env.reset(seed=1)
     _, rewards, terminations, _, _ = env.step(np.array([-1, 60, 10**6, -(2**40)]))
-    assert rewards.tolist() == [-1] * 4
+    assert rewards.tolist() == [worst_total(env.game, "score")] * 4
     assert terminations.all()
+
+
+def test_an_illegal_end_warns_once_of_the_mask():
+    env = make_vec(autoreset_mode="SAME_STEP")
+    for expected in (1, 0):
+        _, infos = env.reset(seed=1)
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            env.step(infos["action_mask"].argmin(axis=1))
+        assert len([each for each in seen if 'info["action_mask"]' in str(each.message)]) == expected
+
+
+def test_the_mask_is_in_the_observation_of_a_batch():
+    env = make_vec(observation_key="observations", mask_key="action_mask")
+    observations, infos = env.reset(seed=1)
+    assert observations in env.observation_space
+    assert observations["observations"].shape == (4, env.game.layout.size)
+    np.testing.assert_array_equal(observations["action_mask"], infos["action_mask"])
+    infos["action_mask"][:] = 0
+    assert observations["action_mask"].any(axis=1).all()
+
+
+def test_the_mask_of_a_finished_match_can_be_fit_for_a_softmax():
+    """Under NEXT_STEP a policy also acts, to no effect, on the last observation: all zeros make NaN of its logits."""
+    env, rng = make_vec(end_mask="ones"), np.random.default_rng(0)
+    _, infos = env.reset(seed=1)
+    ends = 0
+    for _ in range(40):
+        _, _, terminations, _, infos = env.step(some_legal(infos["action_mask"], rng))
+        ends += terminations.sum()
+        assert infos["action_mask"].any(axis=1).all()
+        assert infos["action_mask"][terminations].all()
+    assert ends
 
 
 @pytest.mark.parametrize("actions", [np.zeros(3, int), np.zeros(4), np.zeros((4, 1), int), [None] * 4])
@@ -293,8 +341,13 @@ def test_actions_of_the_wrong_shape_or_type_are_an_error(actions):
 
 @pytest.mark.parametrize("wrong", [{"num_envs": 0}, {"render_mode": "human"}, {"autoreset_mode": "never"}])
 def test_bad_arguments_are_an_error(wrong):
-    with pytest.raises(ValueError, match=next(iter(wrong)) if "autoreset_mode" not in wrong else "never"):
+    with pytest.raises(ValueError, match=f"{next(iter(wrong))}: expected"):
         make_vec(**wrong)
+
+
+def test_an_unknown_autoreset_mode_is_told_the_names():
+    with pytest.raises(ValueError, match=r"expected one of 'NEXT_STEP', 'SAME_STEP', 'DISABLED', or .* not 'never'"):
+        make_vec(autoreset_mode="never")
 
 
 def test_an_opponents_illegal_action_is_blamed_on_it():

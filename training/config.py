@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from training.seeds import MAX_RUN_SEED
 from trick_envs.agents import make_agent
-from trick_envs.agents.spec import parse_spec
+from trick_envs.agents.spec import ROLLOUT, parse_spec
 from trick_envs.engine.game import Game
 from trick_envs.engine.registry import game_names, load_game
 
@@ -92,9 +92,12 @@ class ExpertIteration(Strict):
     @field_validator("search")
     @classmethod
     def _a_search(cls, search: str) -> str:
-        parsed = parse_spec(search)
-        if parsed.method is None or parsed.policy is not None:
-            raise ValueError("expected a search, such as ismcts:100")
+        try:
+            parsed = parse_spec(f"student.onnx+{search}")
+        except ValueError as error:
+            raise ValueError(f"{error}; the policy is the one that is trained") from None
+        if parsed.method is None:
+            raise ValueError("expected a search, such as ismcts:100 or rollout:16")
         return search
 
 
@@ -164,6 +167,9 @@ class RunConfig(Strict):
         guests = [spec for stage in self.stages if isinstance(stage, ExpertIteration) for spec in stage.guests]
         for spec in [*self.opponents, *(spec for spec in guests if spec != "earlier")]:
             make_agent(spec, game)
+        first = self.stages[0]
+        if isinstance(first, ExpertIteration) and first.search.startswith(ROLLOUT) and self.start is None:
+            raise ValueError(f"stages.0.search: {first.search} needs a policy: expected a stage before, or start")
         if self.against is not None and any(isinstance(stage, ExpertIteration) for stage in self.stages):
             raise ValueError("against: a best response is trained by stages of ppo, not of expert_iteration")
         return self

@@ -228,10 +228,15 @@ class Learner:
                 for each in (labels.advantages, labels.variances, labels.counts)
             )
         )
-        before = torch.from_numpy(labels.logits[rows].astype(np.float32)) if self._stage.target == "leash" else 0.0
-        moved = before + self._stage.sharpness * scores
-        legal = torch.from_numpy(labels.masks[rows]) != 0
-        return torch.softmax(torch.where(legal, moved, ILLEGAL), 1).to(self._device), picks
+        moved, possible = self._stage.sharpness * scores, torch.from_numpy(labels.masks[rows]) != 0
+        tried = torch.from_numpy(labels.counts[rows].astype(np.int64)) > 0
+        if self._stage.target == "leash":
+            moved = moved + torch.from_numpy(labels.logits[rows].astype(np.float32))
+        else:  # of an action that was not tried nothing is known, and without any other the choice is all there is
+            possible = torch.where(
+                tried.any(1, keepdim=True), tried, torch.nn.functional.one_hot(picks, tried.shape[1]) > 0
+            )
+        return torch.softmax(torch.where(possible, moved, ILLEGAL), 1).to(self._device), picks
 
 
 SPREAD = 0.25  # points: an error that is always there

@@ -21,8 +21,9 @@ from training.config import ExpertIteration, RunConfig
 from training.network import NetworkAgent, Weights
 from training.seeds import SEEDS_PER_RUN, Purpose, match_seeds, player_seeds
 from trick_envs.agents import Agent, make_agent
+from trick_envs.agents.rollout import RolloutAgent
 from trick_envs.agents.search import SearchAgent
-from trick_envs.agents.spec import parse_spec
+from trick_envs.agents.spec import ROLLOUT, parse_spec
 from trick_envs.engine.game import Game
 from trick_envs.interfaces.batch import BatchEnv
 
@@ -108,11 +109,10 @@ def label(task: LabelTask) -> Labels:
     config, stage = task.config, task.stage
     game = config.make_game()
     rng = np.random.default_rng((config.seed, int(Purpose.TRAINING), task.number))
-    parsed, decided = parse_spec(stage.search), _Decided()
+    decided = _Decided()
     _, search_seed = player_seeds(Purpose.TRAINING, config.seed)
-    assert parsed.method is not None
-    search = SearchAgent(parsed.method, parsed.effort, game, search_seed, decided)
     student = None if task.student is None else NetworkAgent.with_weights(game, config.network, task.student)
+    search = _teacher(stage.search, game, search_seed, decided, student)
     guests = _guests(task, game, search_seed)
 
     games = BatchEnv(config.game, stage.games, config.num_players, config.num_deals, config.reward, **config.options)
@@ -164,6 +164,18 @@ def label(task: LabelTask) -> Labels:
     rows, seats = (np.concatenate(each) for each in zip(*places, strict=True))
     labels.returns += paid[rows, seats]
     return labels
+
+
+def _teacher(
+    spec: str, game: Game, seed: int, decided: _Decided, student: NetworkAgent | None
+) -> SearchAgent | RolloutAgent:
+    """The search that labels; its baseline is the student's best action."""
+    parsed = parse_spec(f"student.onnx+{spec}")
+    assert parsed.method is not None
+    if parsed.method == ROLLOUT:
+        assert student is not None
+        return RolloutAgent(student, parsed.effort, game, seed)
+    return SearchAgent(parsed.method, parsed.effort, game, seed, decided)
 
 
 def _decide(

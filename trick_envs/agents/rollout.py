@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from trick_envs.agents.agent import Actions
+from trick_envs.agents.agent import Actions, Agent
 from trick_envs.agents.lockstep import lockstep_kernels
-from trick_envs.agents.policy import PolicyAgent
 from trick_envs.agents.search import Comparison
 from trick_envs.engine.game import Game
 from trick_envs.engine.rng import decision_bits_batch
@@ -25,6 +24,14 @@ TRACE = 0.7  # how much less the value of each of its decisions counts than that
 BATCH = 4096  # positions that the policy judges at once
 MOST_WORLDS = 512  # in one round
 CALIBRATION = 512  # deals
+
+
+class Policy(Agent, Protocol):
+    """A player with probabilities of its actions and values, such as ``PolicyAgent``."""
+
+    def evaluate(self, observations: Any, action_masks: Any) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
+        """Masked logits ``(B, A)`` and values ``(B,)``."""
+        ...
 
 
 class RolloutAgent:
@@ -49,7 +56,7 @@ class RolloutAgent:
         name: the spec it was made from.
     """
 
-    def __init__(self, policy: PolicyAgent, worlds: int, game: Game, seed: int = 0, name: str = "") -> None:
+    def __init__(self, policy: Policy, worlds: int, game: Game, seed: int = 0, name: str = "") -> None:
         self.name = name or f"{policy.name}+rollout:{worlds}"
         self.game = game
         self._policy, self._rounds = policy, list(_rounds(worlds))

@@ -17,6 +17,7 @@ from trick_envs.engine.kernels.observing import ROOM_BEHIND
 from trick_envs.engine.kernels.playing import ILLEGAL
 from trick_envs.engine.rng import checked_seed, fresh_seed
 from trick_envs.engine.state import States
+from trick_envs.interfaces.arguments import check_render_mode
 from trick_envs.matches.given import GivenDeal, read_dealer, read_deals
 from trick_envs.matches.match import SEAT_BITS, Match, reward_mode
 from trick_envs.matches.reading import phase_name, why_illegal
@@ -65,8 +66,7 @@ class RawEnv(AECEnv[str, Any, Any]):
             "is_parallelizable": False,
             "render_fps": 2,
         }
-        if render_mode is not None and render_mode not in modes:
-            raise ValueError(f"render_mode: expected None, 'ansi' or 'human', not {render_mode!r}")
+        check_render_mode(render_mode, modes)
         self.num_players = game.num_players
         self.possible_agents = [f"player_{seat}" for seat in range(game.num_players)]
         self._seats = {agent: seat for seat, agent in enumerate(self.possible_agents)}

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from trick_envs.engine.game import Game
-from trick_envs.engine.registry import load_game
 from trick_envs.engine.rng import MAX_SEED, checked_seed, fresh_seed
+from trick_envs.interfaces.arguments import load_game_for
 from trick_envs.matches.match import reward_mode
 from trick_envs.matches.reading import why_illegal
 
@@ -52,7 +52,7 @@ class BatchEnv:
     ) -> None:
         if isinstance(num_envs, bool) or not isinstance(num_envs, (int, np.integer)) or num_envs < 1:
             raise ValueError(f"num_envs: expected a whole number of 1 or more, not {num_envs!r}")
-        self.game: Game = load_game(game, num_players, num_deals, **options)
+        self.game: Game = load_game_for(BatchEnv.__init__, game, num_players, num_deals, options)
         self.num_envs, self.num_players = int(num_envs), self.game.num_players
         self.reward = reward
         self._mode = reward_mode(reward)

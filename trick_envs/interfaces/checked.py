@@ -16,6 +16,7 @@ from pettingzoo.utils.env_logger import EnvLogger
 
 from trick_envs.engine.registry import game_type, load_game
 from trick_envs.interfaces.aec import RawEnv
+from trick_envs.interfaces.arguments import unknown_argument
 from trick_envs.interfaces.describe import describe_arguments, describe_game
 
 
@@ -99,17 +100,17 @@ class _StrictIterator(AECIterator[str, Any, Any]):
 
 def make_env(game: str, **options: Any) -> Env:
     """``env`` of a game, by name."""
-    return _make(Env, game, options)
+    return _make(Env, "make_env", game, options)
 
 
 def environment_module(game: str) -> tuple[Callable[..., Env], Callable[..., RawEnv], str]:
     """``env``, ``raw_env`` and the docstring of a game's ``*_v0`` module."""
 
     def env(**options: Any) -> Env:
-        return _make(Env, game, options)
+        return _make(Env, "env", game, options)
 
     def raw_env(**options: Any) -> RawEnv:
-        return _make(RawEnv, game, options)
+        return _make(RawEnv, "raw_env", game, options)
 
     title, arguments = game_type(game).title, describe_arguments(game)
     for function, checks in ((env, "with the checks of PettingZoo's standard wrappers"), (raw_env, "without checks")):
@@ -118,7 +119,11 @@ def environment_module(game: str) -> tuple[Callable[..., Env], Callable[..., Raw
     return env, raw_env, describe_game(game)
 
 
-def _make(kind: Any, game: str, options: dict[str, Any]) -> Any:
+def _make(kind: Any, caller: str, game: str, options: dict[str, Any]) -> Any:
+    known = [*_signature(game).parameters]
+    for name in options:
+        if name not in (*known, "num_players"):
+            raise unknown_argument(caller, name, known)
     own = {name: options.pop(name) for name in ("reward", "render_mode") if name in options}
     return kind(load_game(game, **options), **own)
 

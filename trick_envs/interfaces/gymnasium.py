@@ -12,21 +12,24 @@ from gymnasium import spaces
 from gymnasium.error import ResetNeeded
 
 from trick_envs.engine.kernels.seats import END_MATCH, GREEDY_PLAYER, RAISE, RANDOM_PLAYER
-from trick_envs.engine.registry import load_game
 from trick_envs.engine.rng import checked_seed
 from trick_envs.engine.state import States
 from trick_envs.interfaces.aec import RawEnv
+from trick_envs.interfaces.arguments import load_game_for, whole_number
+from trick_envs.interfaces.forfeit import illegal_warning, worst_total
+from trick_envs.interfaces.masking import OBSERVATION_KEY, Masking
 from trick_envs.matches.loop import play_on
 from trick_envs.matches.seating import Opponent, Opponents, checked_seat, illegal_mode
 
-Observation = npt.NDArray[np.float32]
+Observation = npt.NDArray[np.float32] | dict[str, npt.NDArray[Any]]
 Info = dict[str, Any]
 
 
 class SeatEnv(gymnasium.Env[Observation, np.int64]):
     """A trick-taking game from one seat. Make it with ``gymnasium.make("trick_envs/Pepper-v0", …)``.
 
-    Observation: ``(D,) float32``, relative to the seat; ``game.layout`` says what is where.
+    Observation: ``(D,) float32``, relative to the seat; ``game.layout`` says what is where. With a ``mask_key``, a dict
+    of this vector and the mask.
     Action: ``Discrete(A)``, the kind of card to name; ``info["action_mask"]``, ``(A,) int8``, marks the legal ones.
     Reward: the sum of the learner's rewards since its last action, including those for plays of the opponents.
     End: ``terminated`` when the match is over, or by an illegal action; nothing truncates.
@@ -40,12 +43,17 @@ class SeatEnv(gymnasium.Env[Observation, np.int64]):
         opponents: one player for all other seats, or a list with one for each, clockwise from the learner. A player
             is a spec (``"greedy"``, …), an ``Agent``, or a function ``(observations, action_masks) -> actions`` on
             batches (here of one row). An ``Agent`` object is reseeded for each match.
-        illegal: what an illegal action does: ``"terminate"`` ends the match with a reward of -1, ``"raise"`` is a
-            ``ValueError``, ``"random"`` plays a random legal card instead.
+        illegal: what an illegal action does: ``"terminate"`` ends the match, and its rewards then add up to less than
+            those of any honest match (``forfeit.worst_total``); ``"raise"`` is a ``ValueError``; ``"random"`` plays a
+            random legal card instead.
         reward: ``"score"``, ``"zero_sum"`` or ``"win"``.
         num_players: seats, where the rules allow a choice.
         num_deals: exact length of a match; ``None`` plays what the original plays or recommends.
         render_mode: ``None``, ``"ansi"`` or ``"human"``.
+        mask_key, observation_key: make the observation a dict of the mask and the vector under these keys, such as
+            ``"action_mask"`` and ``"observations"``; ``mask_key=None`` leaves it a vector.
+        end_mask: the mask when the match is over, ``"zeros"`` or ``"ones"``. All zeros are NaN in a softmax of masked
+            logits.
         options: the game's own options.
 
     Attributes:
@@ -66,19 +74,23 @@ class SeatEnv(gymnasium.Env[Observation, np.int64]):
         num_players: int | None = None,
         num_deals: int | None = None,
         render_mode: str | None = None,
+        mask_key: str | None = None,
+        observation_key: str = OBSERVATION_KEY,
+        end_mask: str = "zeros",
         **options: Any,
     ) -> None:
-        self.game = load_game(game, num_players, num_deals, **options)
+        self.game = load_game_for(SeatEnv.__init__, game, num_players, num_deals, options)
         self.aec = RawEnv(self.game, reward, render_mode)
         self.render_mode = render_mode
-        self.observation_space = spaces.Box(*self.game.layout.bounds(), dtype=np.float32)
+        self._masking = Masking(self.game, mask_key, observation_key, end_mask)
+        self.observation_space = self._masking.space
         self.action_space = spaces.Discrete(self.game.num_actions)
         self.seat = self._wanted = checked_seat(seat, self.game, "seat")
         self._illegal = illegal_mode(illegal)
         self._opponents = Opponents(opponents, self.game)
         self._stream = np.zeros(1, np.uint64)
         self._mask = np.zeros(self.game.num_actions, np.int8)
-        self._over = True
+        self._over, self._paid, self._warned = True, 0.0, False
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Observation, Info]:
         """Starts a match and plays on to the learner's first decision.
@@ -101,36 +113,48 @@ class SeatEnv(gymnasium.Env[Observation, np.int64]):
         self.seat = next(place for place in (seat, self._wanted, drawn) if place >= 0)
         self._agent = self.aec.possible_agents[self.seat]
         self._opponents.seed(int(self.states["seed"][0]))
-        self._over = False
+        self._over, self._paid = False, 0.0
         self._let_opponents_play()
         return self._observe()
 
     def step(self, action: Any) -> tuple[Observation, float, bool, bool, Info]:
         """Plays the card that the learner names, and on to its next decision or the end of the match.
 
+        Args:
+            action: a whole number: ``int``, NumPy's, or an array of one.
+
         Raises:
-            ValueError: for an illegal action, with ``illegal="raise"``; names the card and the rule. Nothing has
-                changed then.
+            ValueError: for anything else; for an illegal action, with ``illegal="raise"``: names the card and the rule.
+                Nothing has changed then.
             gymnasium.error.ResetNeeded: before ``reset`` and after the end of the match.
         """
         if self._over:
             raise ResetNeeded("no match is going on: call reset() first")
+        action = whole_number(action)
         try:
             self.aec.step(action)
         except ValueError:
             if self._illegal == RAISE:
                 raise
             if self._illegal == END_MATCH:
-                self._over = True
-                observation, info = self._observe()
-                return observation, -1.0, True, False, info
+                return self._forfeit()
             self.aec.step(int(self.game.kernels.random_action(self.states, 0, self._stream)))
         self._let_opponents_play()
         observation, info = self._observe()
-        return observation, self.aec._cumulative_rewards[self._agent], self._over, False, info
+        reward = self.aec._cumulative_rewards[self._agent]
+        self._paid += reward
+        return observation, reward, self._over, False, info
+
+    def _forfeit(self) -> tuple[Observation, float, bool, bool, Info]:
+        """The end of the match by an illegal action."""
+        if not self._warned:
+            gymnasium.logger.warn(illegal_warning())
+        self._over = self._warned = True
+        observation, info = self._observe()
+        return observation, worst_total(self.game, self.aec.reward) - self._paid, True, False, info
 
     def action_masks(self) -> npt.NDArray[np.int8]:
-        """The learner's legal actions, ``(A,) int8``; all zeros when the match is over."""
+        """The learner's legal actions, ``(A,) int8``; the ``end_mask`` when the match is over."""
         return self._mask.copy()
 
     def render(self) -> Any:
@@ -163,5 +187,7 @@ class SeatEnv(gymnasium.Env[Observation, np.int64]):
 
     def _observe(self) -> tuple[Observation, Info]:
         seen = self.aec.observe(self._agent)
-        self._mask = np.zeros_like(seen["action_mask"]) if self._over else seen["action_mask"]
-        return seen["observation"], {"action_mask": self._mask.copy()}
+        self._mask = seen["action_mask"]
+        if self._over:
+            self._mask.fill(self._masking.end)
+        return self._masking.observation(seen["observation"], self._mask), {"action_mask": self._mask.copy()}

@@ -13,15 +13,19 @@ from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from trick_envs.engine.kernels.seats import RAISE
-from trick_envs.engine.registry import load_game
+from trick_envs.engine.kernels.seats import END_MATCH, RAISE
 from trick_envs.engine.rng import MAX_SEED, checked_seed, fresh_seed
+from trick_envs.engine.state import OVER
+from trick_envs.interfaces.arguments import check_render_mode, load_game_for
+from trick_envs.interfaces.forfeit import illegal_warning, worst_total
+from trick_envs.interfaces.masking import OBSERVATION_KEY, Masking
 from trick_envs.matches.match import reward_mode
 from trick_envs.matches.reading import why_illegal
 from trick_envs.matches.seating import Opponent, Opponents, checked_seat, illegal_mode
 from trick_envs.matches.text import describe
 
-Observations = npt.NDArray[np.float32]
+Vectors = npt.NDArray[np.float32]
+Observations = Vectors | dict[str, npt.NDArray[Any]]
 Rows = npt.NDArray[np.int64]
 Infos = dict[str, Any]
 
@@ -35,18 +39,20 @@ class VectorSeatEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]])
     Every ``step`` plays on in all games until the learner is to act in each. Opponents ``"random"`` and ``"greedy"``
     are compiled; other agents act on all games that wait for them at once.
 
-    Observation: ``(num_envs, D) float32``. Action: ``(num_envs,)`` integers.
+    Observation: ``(num_envs, D) float32``, or with a ``mask_key`` a dict of this array and the masks.
+    Action: ``(num_envs,)`` integers.
     ``infos["action_mask"]``: ``(num_envs, A) int8``.
     Every step returns new arrays.
 
     Args:
         game: the game, such as ``"pepper"``.
         num_envs: how many games.
-        seat, opponents, illegal, reward, num_players, num_deals, options: as for ``SeatEnv``, except that an ``Agent``
-            object is reseeded only by ``reset(seed=…)``, not for each match.
+        seat, opponents, illegal, reward, num_players, num_deals, mask_key, observation_key, end_mask, options: as for
+            ``SeatEnv``, except that an ``Agent`` object is reseeded only by ``reset(seed=…)``, not for each match.
         autoreset_mode: when the next match of a game begins: with the step after the last one (``NEXT_STEP``, whose
             action is ignored), with the last one itself (``SAME_STEP``; the end is in ``infos["final_obs"]`` and
-            ``infos["final_info"]``), or by ``reset(options={"reset_mask": …})`` (``DISABLED``).
+            ``infos["final_info"]``), or by ``reset(options={"reset_mask": …})`` (``DISABLED``). Gymnasium's enum, or
+            the name (``"SAME_STEP"``) or value (``"SameStep"``) of one of its members.
         render_mode: ``None`` or ``"ansi"``.
 
     Attributes:
@@ -67,22 +73,25 @@ class VectorSeatEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]])
         num_deals: int | None = None,
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         render_mode: str | None = None,
+        mask_key: str | None = None,
+        observation_key: str = OBSERVATION_KEY,
+        end_mask: str = "zeros",
         **options: Any,
     ) -> None:
         if isinstance(num_envs, bool) or not isinstance(num_envs, (int, np.integer)) or num_envs < 1:
             raise ValueError(f"num_envs: expected a whole number of 1 or more, not {num_envs!r}")
-        if render_mode not in (None, "ansi"):
-            raise ValueError(f"render_mode: expected None or 'ansi', not {render_mode!r}")
-        self.game = load_game(game, num_players, num_deals, **options)
+        check_render_mode(render_mode, ["ansi"])
+        self.game = load_game_for(VectorSeatEnv.__init__, game, num_players, num_deals, options)
         self.num_envs, self.render_mode = int(num_envs), render_mode
-        self.autoreset_mode = AutoresetMode(autoreset_mode)
+        self.autoreset_mode = _autoreset_mode(autoreset_mode)
         self.metadata = {"render_modes": ["ansi"], "render_fps": 2, "autoreset_mode": self.autoreset_mode}
-        self.single_observation_space = spaces.Box(*self.game.layout.bounds(), dtype=np.float32)
+        self._masking = Masking(self.game, mask_key, observation_key, end_mask)
+        self.single_observation_space = self._masking.space
         self.single_action_space = spaces.Discrete(self.game.num_actions)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         self._wanted = checked_seat(seat, self.game, "seat")
-        self._illegal, self._mode = illegal_mode(illegal), reward_mode(reward)
+        self._illegal, self._mode, self._reward = illegal_mode(illegal), reward_mode(reward), reward
         self._opponents = Opponents(opponents, self.game)
         self.states = np.zeros(num_envs, self.game.dtype)
         self.seats = np.zeros(num_envs, np.int64)
@@ -90,8 +99,9 @@ class VectorSeatEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]])
         self._streams = np.zeros(num_envs, np.uint64)
         self._waiting = np.full(num_envs, -1)  # the agent that has to act, by its number
         self._over = np.ones(num_envs, np.bool_)
+        self._paid = np.zeros(num_envs)  # what the learners got in this match
         self._masks = np.zeros((num_envs, self.game.num_actions), np.int8)
-        self._started = False
+        self._started = self._warned = False
 
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
@@ -124,8 +134,7 @@ class VectorSeatEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]])
         self._started = True
         self._seat_learners(rows, seeds, dealer, seat)
         self._let_agents_play(np.zeros(self.num_envs))
-        observations, self._masks = self._observe(self._all)
-        return observations, self._infos()
+        return self._show({})
 
     def step(
         self, actions: npt.ArrayLike
@@ -147,12 +156,11 @@ class VectorSeatEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]])
                 f"not shape {chosen.shape} of {chosen.dtype}"
             )
         chosen = chosen.astype(np.int64, copy=False)
-        rows, ended = self._all, _NOTHING_NAMED
-        if self._over.any():
+        rows, (ended,) = self._all, self._over.nonzero()
+        if len(ended):
             if not self._started or self.autoreset_mode is AutoresetMode.DISABLED:
-                where = int(self._over.argmax())
-                raise ResetNeeded(f"game {where}: no match is going on: call reset(), perhaps with a 'reset_mask'")
-            rows, ended = np.flatnonzero(~self._over), np.flatnonzero(self._over)
+                raise ResetNeeded(f"game {ended[0]}: no match is going on: call reset(), perhaps with a 'reset_mask'")
+            (rows,) = (~self._over).nonzero()
             chosen = chosen[rows]
         if self._illegal == RAISE:
             self._check(rows, chosen)
@@ -163,19 +171,21 @@ class VectorSeatEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]])
         if len(ended):  # in mode NEXT_STEP
             self._start_next(ended)
         self._let_agents_play(rewards)
-        terminations = self._over.copy()
+        terminations, (ended,) = self._over.copy(), self._over.nonzero()
+        if self._illegal == END_MATCH:
+            self._forfeit(ended, rewards)
+        self._paid += rewards
 
         final: Infos = {}
-        if self.autoreset_mode is AutoresetMode.SAME_STEP and terminations.any():
-            ended = np.flatnonzero(terminations)
+        if len(ended) and self.autoreset_mode is AutoresetMode.SAME_STEP:
             final = self._final(ended)
             self._start_next(ended)
             self._let_agents_play(np.zeros(self.num_envs))
-        observations, self._masks = self._observe(self._all)
-        return observations, rewards, terminations, np.zeros(self.num_envs, np.bool_), {**final, **self._infos()}
+        observations, infos = self._show(final)
+        return observations, rewards, terminations, np.zeros(self.num_envs, np.bool_), infos
 
     def action_masks(self) -> npt.NDArray[np.int8]:
-        """The learners' legal actions, ``(num_envs, A) int8``; all zeros where a match is over."""
+        """The learners' legal actions, ``(num_envs, A) int8``; the ``end_mask`` where a match is over."""
         return self._masks.copy()
 
     def render(self) -> tuple[str, ...] | None:
@@ -233,7 +243,7 @@ class VectorSeatEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]])
             self.states, self.game.template, rows, seeds, dealer, self._wanted if seat < 0 else seat, self._streams,
             self.seats,
         )  # fmt: skip
-        self._over[rows] = False
+        self._over[rows], self._paid[rows] = False, 0
         self._play(rows, _NOTHING_NAMED, np.zeros(self.num_envs))
 
     def _play(self, rows: Rows, actions: Rows, rewards: npt.NDArray[np.float64]) -> None:
@@ -253,11 +263,23 @@ class VectorSeatEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]])
                     observations, masks = self._observe(rows, self.states["seat"].astype(np.int64))
                     self._play(rows, self._opponents.act(number, observations, masks, states), rewards)
 
-    def _observe(self, rows: Rows, seats: Rows | None = None) -> tuple[Observations, npt.NDArray[np.int8]]:
+    def _forfeit(self, ended: Rows, rewards: npt.NDArray[np.float64]) -> None:
+        """What learners get whose illegal action is what has just ended their match."""
+        illegal = ended[self.states["phase"][ended] != OVER]
+        if not len(illegal):
+            return
+        rewards[illegal] = worst_total(self.game, self._reward) - self._paid[illegal]
+        if not self._warned:
+            gymnasium.logger.warn(illegal_warning())
+            self._warned = True
+
+    def _observe(self, rows: Rows, seats: Rows | None = None) -> tuple[Vectors, npt.NDArray[np.int8]]:
         observations = np.empty((len(rows), self.game.layout.size), np.float32)
         masks = np.empty((len(rows), self.game.num_actions), np.int8)
         seats = self.seats if seats is None else seats
         self.game.kernels.observe_rows(self.states, rows, seats, self._over, observations, masks)
+        if self._masking.end:
+            masks[self._over[rows]] = 1
         return observations, masks
 
     def _check(self, rows: Rows, actions: Rows) -> None:
@@ -267,16 +289,30 @@ class VectorSeatEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]])
             reason = why_illegal(self.game, self.states[i : i + 1], int(actions[wrong]))
             raise ValueError(f"game {i}: {reason}")
 
-    def _infos(self) -> Infos:
-        return {"action_mask": self._masks.copy(), "_action_mask": np.ones(self.num_envs, np.bool_)}
+    def _show(self, final: Infos) -> tuple[Observations, Infos]:
+        """What the learners see now, and the infos: these, and the masks."""
+        vectors, self._masks = self._observe(self._all)
+        infos = {**final, "action_mask": self._masks.copy(), "_action_mask": np.ones(self.num_envs, np.bool_)}
+        return self._masking.observation(vectors, self._masks), infos
 
     def _final(self, rows: Rows) -> Infos:
         """How the matches of these games ended, in the form of Gymnasium's ``SyncVectorEnv``."""
-        observations, _ = self._observe(rows)
+        vectors, last_masks = self._observe(rows)
         ended = np.zeros(self.num_envs, np.bool_)
         ended[rows] = True
         last = np.full(self.num_envs, None, object)
-        for row, observation in zip(rows, observations, strict=True):
-            last[row] = observation
-        masks = {"action_mask": np.zeros_like(self._masks), "_action_mask": ended.copy()}
-        return {"final_obs": last, "_final_obs": ended, "final_info": masks, "_final_info": ended.copy()}
+        for row, vector, mask in zip(rows, vectors, last_masks, strict=True):
+            last[row] = self._masking.observation(vector, mask)
+        masks = np.zeros_like(self._masks)
+        masks[rows] = last_masks
+        infos = {"action_mask": masks, "_action_mask": ended.copy()}
+        return {"final_obs": last, "_final_obs": ended, "final_info": infos, "_final_info": ended.copy()}
+
+
+def _autoreset_mode(given: AutoresetMode | str) -> AutoresetMode:
+    """Gymnasium's enum, from a member of it, or the value or name of one."""
+    for mode in AutoresetMode:
+        if given in (mode, mode.value, mode.name):
+            return mode
+    known = ", ".join(repr(mode.name) for mode in AutoresetMode)
+    raise ValueError(f"autoreset_mode: expected one of {known}, or a gymnasium.vector.AutoresetMode, not {given!r}")

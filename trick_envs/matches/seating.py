@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from inspect import signature
+from os import PathLike, fspath
 from typing import Any
 
 import numpy as np
@@ -15,7 +17,7 @@ from trick_envs.engine.rng import MAX_SEED
 from trick_envs.matches.reading import why_illegal
 
 Policy = Callable[[npt.NDArray[np.float32], npt.NDArray[np.int8]], Any]
-Opponent = str | Agent | Policy
+Opponent = str | PathLike[str] | Agent | Policy
 
 _COMPILED = {"random": RANDOM_PLAYER, "greedy": GREEDY_PLAYER}
 
@@ -25,8 +27,8 @@ class Opponents:
 
     Args:
         chosen: one player for all those seats, or a list with one for each, clockwise from the learner's left
-            neighbour. A player is a spec (``"random"``, ``"greedy"``, …), an ``Agent``, or a function
-            ``(observations (B, D) float32, action_masks (B, A) int8) -> actions (B,)``.
+            neighbour. A player is a spec (``"random"``, ``"greedy"``, the path of a policy, …), an ``Agent``, or a
+            function ``(observations (B, D) float32, action_masks (B, A) int8) -> actions (B,)``.
         game: what they play.
 
     Attributes:
@@ -35,7 +37,7 @@ class Opponents:
         agents: the agents that the kernels do not play themselves, each once.
 
     Raises:
-        ValueError: for an invalid spec, or a list of the wrong length.
+        ValueError: for what is no player, an invalid spec, or a list of the wrong length.
     """
 
     def __init__(self, chosen: Opponent | Sequence[Opponent], game: Game) -> None:
@@ -53,20 +55,21 @@ class Opponents:
         self.players = np.array([self._number(opponent) for opponent in listed], np.int64)
 
     def _number(self, opponent: Any) -> int:
+        if isinstance(opponent, PathLike):
+            opponent = fspath(opponent)
         if isinstance(opponent, str):
             if opponent in _COMPILED:
                 return _COMPILED[opponent]
             if opponent in self._names:
                 return self._names.index(opponent)
             name, agent = opponent, make_agent(opponent, self.game)
-        elif hasattr(opponent, "act") or callable(opponent):
+        else:
+            _check_player(opponent)
             for number, known in enumerate(self.agents):
                 if known is opponent:
                     return number
             name, agent = str(getattr(opponent, "name", opponent)), opponent
             self._given.append(agent)
-        else:
-            raise ValueError(f"opponents: expected a spec such as 'greedy', an agent or a function, not {opponent!r}")
         self.agents.append(agent)
         self._names.append(name)
         return len(self.agents) - 1
@@ -105,6 +108,32 @@ class Opponents:
             reason = why_illegal(self.game, states[wrong : wrong + 1], int(actions[wrong]))
             raise ValueError(f"opponent {self._names[number]}: {reason}")
         return actions
+
+
+def _check_player(opponent: Any) -> None:
+    """Raises a ``ValueError`` for what is neither an agent nor a function of observations and masks."""
+    is_class, hint = isinstance(opponent, type), ""
+    if not is_class and (hasattr(opponent, "act") or _takes_two(opponent)):
+        return
+    if is_class:
+        hint = ", which is a class: pass an object of it"
+    elif hasattr(opponent, "predict"):
+        hint = ". For a model of Stable-Baselines3: lambda o, m: model.predict(o, action_masks=m)[0]"
+    raise ValueError(
+        "opponents: expected a spec such as 'greedy' or the path of a policy, an agent, or a function "
+        f"(observations, action_masks) -> actions, not {opponent!r}{hint}"
+    )
+
+
+def _takes_two(function: Any) -> bool:
+    """Whether it can be called with observations and masks, as far as one can tell."""
+    try:
+        signature(function).bind(None, None)
+    except TypeError:
+        return False
+    except ValueError:  # some builtins do not tell their arguments
+        pass
+    return True
 
 
 def illegal_mode(illegal: str) -> int:

@@ -1,0 +1,249 @@
+"""The networks: shared over suits where a game treats them alike, the same in torch, as a zip and as an ONNX file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+import torch
+from helpers import TABLES, every_game
+
+pytest.importorskip("sb3_contrib")
+from sb3_contrib import MaskablePPO
+
+from training.config import PPO, Network, RunConfig
+from training.network import (
+    ILLEGAL,
+    NetworkAgent,
+    SelfPlayPolicy,
+    export_policy,
+    matrix_precision,
+    save_model,
+    weights_of,
+)
+from training.ppo import new_ppo, prepare
+from training.suits import SuitColumns
+from trick_envs import BatchEnv, make_agent
+from trick_envs.engine.game import Game
+from trick_envs.engine.registry import game_type, load_game
+from trick_envs.engine.symmetry import Relabelling
+
+SUITS, PERCEPTRON = Network(width=24, depth=3), Network(kind="perceptron", shared=[24, 16], policy=[16], value=[8])
+every_network = pytest.mark.parametrize("network", [SUITS, PERCEPTRON], ids=lambda network: network.kind)
+
+
+def is_default(name: str, players: int) -> bool:
+    return players == game_type(name).default_players
+
+
+default_tables_first = pytest.mark.parametrize(
+    ("name", "players"),
+    [pytest.param(*table, marks=[] if is_default(*table) else pytest.mark.slow) for table in TABLES],
+    ids=[f"{name}-{players}" for name, players in TABLES],
+)
+
+
+def make_policy(game: Game, network: Network, seed: int = 0) -> SelfPlayPolicy:
+    """A policy whose layers, heads included, all matter: with large random weights."""
+    policy = SelfPlayPolicy.for_game(game, network)
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for weights in policy.parameters():
+            spread = 1.5 / weights.shape[-1] ** 0.5 if weights.ndim > 1 else 0.3
+            weights.copy_(torch.randn(weights.shape, generator=generator) * spread)
+    return policy
+
+
+def positions(game: Game, steps: int = 40) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.int8]]:
+    """Observations and masks of some random play."""
+    games = BatchEnv(game.name, 12, game.num_players, **game.options)
+    games.reset(3)
+    rng, seen = np.random.default_rng(0), []
+    for _ in range(steps):
+        seen.append((games.observations.copy(), games.action_masks.copy()))
+        games.step((games.action_masks * rng.random(games.action_masks.shape)).argmax(1))
+    observations, masks = (np.concatenate(each) for each in zip(*seen, strict=True))
+    return observations, masks
+
+
+def relabelling_of(game: Game) -> Relabelling:
+    """One that leaves no suit where it is."""
+    suits = list(range(len(game.deck.suits)))
+    return Relabelling(game, [*suits[1:], 0])
+
+
+def largest(logits: Any, masks: Any) -> float:
+    """The scale of legal logits."""
+    return float(np.abs(logits[masks != 0]).max())
+
+
+def difference(one: Any, other: Any, masks: Any) -> float:
+    """The largest one between legal logits, in relation to their scale."""
+    return float(np.abs(one - other)[masks != 0].max()) / largest(one, masks)
+
+
+# --- suits --------------------------------------------------------------------------------------------------------
+
+
+@default_tables_first
+def test_relabelled_observations_have_relabelled_logits_where_a_game_treats_all_suits_alike(
+    name: str, players: int
+) -> None:
+    game = load_game(name, players)
+    agent, relabelling = NetworkAgent(make_policy(game, SUITS)), relabelling_of(game)
+    observations, masks = positions(game)
+    logits, values = agent.evaluate(observations, masks)
+    moved_masks = relabelling.masks(masks)
+    moved_logits, moved_values = agent.evaluate(relabelling.observations(observations), moved_masks)
+    apart = difference(relabelling.masks(logits), moved_logits, moved_masks)
+    both = (masks != 0) & (moved_masks != 0)
+    assert difference(logits, moved_logits, both) > 0.1  # relabelling does change what the network says
+    if game.type.suits_alike:
+        assert apart < 1e-5
+        np.testing.assert_allclose(values, moved_values, rtol=0, atol=1e-5 * np.abs(values).max())
+        assert values.std() > 0.01 * np.abs(values).max()
+    else:  # each suit says which one it is
+        assert apart > 0.1
+        assert np.abs(values - moved_values).max() > 0.01 * np.abs(values).max()
+
+
+@every_game
+def test_the_numbers_of_the_suits_and_the_others_are_the_whole_observation_in_small_numbers(name: str) -> None:
+    game = load_game(name)
+    observations, _ = positions(game)
+    by_suit, others = SuitColumns(game)(torch.from_numpy(observations).float())
+    assert by_suit.shape[:2] == (len(observations), len(game.deck.suits))
+    sorted_ = np.concatenate([by_suit.flatten(1).numpy(), others.numpy()], axis=1)
+    assert len(np.unique(sorted_, axis=0)) == len(np.unique(observations, axis=0)) > 100
+    assert np.abs(sorted_).max() <= 1.5
+
+
+@every_game
+def test_the_exported_network_is_the_network(name: str, tmp_path: Path) -> None:
+    game = load_game(name)
+    policy, relabelling = make_policy(game, SUITS), relabelling_of(game)
+    export_policy(policy, game, tmp_path / "policy.onnx", {})
+    observations, masks = positions(game)
+    agent: Any = make_agent(str(tmp_path / "policy.onnx"), game)
+    logits, values = agent.evaluate(observations, masks)
+    expected, expected_values = NetworkAgent(policy).evaluate(observations, masks)
+    assert difference(expected, logits, masks) < 1e-5
+    assert (logits[masks == 0] == np.float32(ILLEGAL)).all()
+    np.testing.assert_allclose(values, expected_values, rtol=0, atol=1e-5 * np.abs(expected_values).max())
+    if game.type.suits_alike:
+        moved = relabelling.masks(masks)
+        moved_logits, moved_values = agent.evaluate(relabelling.observations(observations), moved)
+        assert difference(relabelling.masks(logits), moved_logits, moved) < 1e-5
+        np.testing.assert_allclose(values, moved_values, rtol=0, atol=1e-5 * np.abs(values).max())
+
+
+def test_an_exported_perceptron_is_the_perceptron(tmp_path: Path) -> None:
+    game = load_game("donguri", 3)
+    policy = make_policy(game, PERCEPTRON)
+    export_policy(policy, game, tmp_path / "policy.onnx", {})
+    observations, masks = positions(game)
+    agent: Any = make_agent(str(tmp_path / "policy.onnx"), game)
+    (logits, values), (expected, expected_values) = (
+        player.evaluate(observations, masks) for player in (agent, NetworkAgent(policy))
+    )
+    assert difference(expected, logits, masks) < 1e-5
+    np.testing.assert_allclose(values, expected_values, rtol=0, atol=1e-5 * np.abs(expected_values).max())
+
+
+# --- saved and sent -----------------------------------------------------------------------------------------------
+
+
+def make_config(network: Network, **values: Any) -> RunConfig:
+    stage = {"method": "ppo", "n_envs": 16, "n_steps": 32, "batch_size": 128, "learning_rate": 1e-3}
+    given = {"game": "donguri", "num_players": 3, "network": network.model_dump(), "stages": [stage], **values}
+    return RunConfig.model_validate(given)
+
+
+def make_model(config: RunConfig) -> tuple[MaskablePPO, PPO]:
+    (stage,) = config.stages
+    assert isinstance(stage, PPO)
+    return new_ppo(config, stage), stage
+
+
+@every_network
+def test_a_saved_policy_is_loaded_by_sb3_alone(tmp_path: Path, network: Network) -> None:
+    model, _ = make_model(make_config(network))
+    game = load_game("donguri", 3)
+    model.policy.load_state_dict(make_policy(game, network).state_dict())
+    save_model(model, tmp_path / "policy.zip")
+    loaded = MaskablePPO.load(tmp_path / "policy.zip")
+    observations, masks = positions(game)
+    for one, other in zip(
+        NetworkAgent(loaded.policy).evaluate(observations, masks),
+        NetworkAgent(model.policy).evaluate(observations, masks),
+        strict=True,
+    ):
+        np.testing.assert_array_equal(one, other)
+    actions, _ = loaded.predict(observations.astype(np.float32), action_masks=masks, deterministic=True)
+    np.testing.assert_array_equal(actions, NetworkAgent(model.policy).act(observations, masks))
+    drawn, _ = loaded.predict(observations.astype(np.float32), action_masks=masks)
+    assert masks[np.arange(len(masks)), drawn].all()
+    assert (drawn != actions).any()
+
+
+@every_network
+def test_a_network_with_the_weights_of_another_is_the_same_network(network: Network) -> None:
+    game = load_game("donguri", 3)
+    policy = make_policy(game, network)
+    weights = weights_of(policy)
+    assert sum(array.size for array in weights.values()) == sum(each.numel() for each in policy.parameters())
+    observations, masks = positions(game)
+    before = NetworkAgent(policy).evaluate(observations, masks)
+    with torch.no_grad():
+        for each in policy.parameters():
+            each.zero_()  # weights_of has copied them
+    for one, other in zip(
+        NetworkAgent.with_weights(game, network, weights).evaluate(observations, masks), before, strict=True
+    ):
+        np.testing.assert_array_equal(one, other)
+
+
+# --- precision ----------------------------------------------------------------------------------------------------
+
+
+def test_precision_is_what_was_asked_for_or_what_the_processor_is_good_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    cpu, cuda = torch.device("cpu"), torch.device("cuda")
+    for device in (cpu, cuda):
+        assert matrix_precision("float32", device) == torch.float32
+        assert matrix_precision("bfloat16", device) == torch.bfloat16
+    for fast, expected in ((True, torch.bfloat16), (False, torch.float32)):
+        monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda fast=fast: fast)
+        monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation, fast=fast: fast)
+        assert matrix_precision("auto", cpu) == matrix_precision("auto", cuda) == expected
+    assert matrix_precision("auto", torch.device("meta")) == torch.float32
+
+
+@every_network
+def test_in_bfloat16_a_network_says_nearly_the_same(network: Network) -> None:
+    game = load_game("donguri", 3)
+    policy = make_policy(game, network)
+    observations, masks = positions(game)
+    logits, values = NetworkAgent(policy).evaluate(observations, masks)
+    policy.precision = torch.bfloat16
+    rounded, rounded_values = NetworkAgent(policy).evaluate(observations, masks)
+    assert rounded.dtype == rounded_values.dtype == np.float32
+    assert 1e-4 < difference(logits, rounded, masks) < 0.05
+    assert np.abs(values - rounded_values).max() < 0.05 * np.abs(values).max()
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+@every_network
+def test_a_network_learns_in_either_precision(network: Network, precision: str) -> None:
+    config = make_config(network, precision=precision)
+    model, stage = make_model(config)
+    prepare(config, stage, model)
+    assert str(model.policy.precision) == f"torch.{precision}"
+    before = weights_of(model.policy)
+    model.learn(2 * 16 * 32)
+    for name, weights in weights_of(model.policy).items():
+        assert weights.dtype == np.float32
+        assert np.isfinite(weights).all()
+        assert (weights != before[name]).any(), name

@@ -1,0 +1,224 @@
+"""The report of a run: complete in itself, with the numbers of its files, also after an interruption."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("sb3_contrib")
+from rich.console import Console
+
+from training import run
+from training.config import RunConfig, load_config
+from training.evaluation import Result, evaluate
+from training.monitor import Monitor
+from training.past import next_mark, past_players
+from training.report import Finished, write_report
+from training.seeds import Purpose
+
+QUIET = Console(quiet=True)
+SMALL: dict[str, Any] = {
+    "game": "donguri",
+    "num_players": 3,
+    "workers": 1,
+    "network": {"width": 16, "depth": 2},
+    "evaluation": {"deals": 4, "final_deals": 6},
+    "stages": [
+        {
+            "method": "expert_iteration", "total_labels": 120, "labels_per_round": 30, "search": "pimc:2", "games": 2,
+            "n_epochs": 1, "batch_size": 16,
+        },
+        {
+            "method": "ppo", "total_samples": 4000, "evaluate_every_samples": 500, "n_envs": 16, "n_steps": 32,
+            "batch_size": 128, "n_epochs": 1,
+        },
+    ],
+}  # fmt: skip
+EMPTY = {"meta", "link", "br", "img", "path", "use", "rect", "stop"}
+
+
+class Page(HTMLParser):
+    """Checks that tags are closed; gathers texts, tables and what refers to other things."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.references: list[str] = []
+        self.tags: list[str] = []
+        self.tables: list[list[list[str]]] = []
+        self.text = ""
+        self.feed(text)
+        self.close()
+        assert not self.open
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.references += [
+            str(value) for name, value in attrs if name in ("href", "src", "xlink:href", "data", "action")
+        ]
+        if tag == "table":
+            self.tables.append([])
+        if tag == "tr":
+            self.tables[-1].append([])
+        if tag in ("td", "th"):
+            self.tables[-1][-1].append("")
+        if tag not in EMPTY:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        if tag not in EMPTY:
+            self.handle_endtag(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in EMPTY:
+            assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+        if {"td", "th"} & set(self.open):
+            self.tables[-1][-1][-1] += data.replace("\n", "")
+
+
+def check_whole(text: str) -> Page:
+    """A page that parses and needs nothing but itself."""
+    page = Page(text)
+    assert "http" not in text
+    assert "url(" not in re.sub(r"url\(#\w+\)", "", text)
+    assert not {"script", "link", "img", "iframe", "object"} & set(page.tags)
+    ids = set(re.findall(r' id="([^"]+)"', text))
+    inside = {reference.removeprefix("#") for reference in page.references} | set(re.findall(r"url\(#(\w+)\)", text))
+    assert inside <= ids
+    assert page.tags.count("html") == page.tags.count("body") == page.tags.count("title") == 1
+    assert 'name="viewport"' in text
+    assert "@media print" in text
+    return page
+
+
+def read(folder: Path) -> tuple[Page, dict[str, Any], dict[str, Any]]:
+    """The report, ``evaluation.json`` and ``progress.json`` of a run."""
+    evaluation, progress = (json.loads((folder / name).read_text()) for name in ("evaluation.json", "progress.json"))
+    return check_whole((folder / "report.html").read_text(encoding="utf-8")), evaluation, progress
+
+
+def check_numbers(page: Page, evaluation: dict[str, Any]) -> None:
+    """The ladder has the numbers of ``evaluation.json``."""
+    (_, *rows) = page.tables[0]
+    assert len(rows) == len(evaluation["results"])
+    for row, result in zip(rows, evaluation["results"], strict=True):
+        margin = f"{result['margin']:+.2f} ± {result['half_width']:.2f}"
+        as_one = f"{result['margin_as_one']:+.2f} ± {result['half_width_as_one']:.2f}"
+        assert [cell.strip() for cell in row] == [result["opponent"], str(result["deals"]), margin, as_one, ""]
+    assert f"{evaluation['samples']:,}" in page.text
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run that was interrupted in its second stage, and resumed."""
+    folder = tmp_path_factory.mktemp("runs") / "small"
+    original, calls = Monitor.evaluate, []
+
+    def interrupted(self: Monitor, policy: Any) -> str:
+        calls.append(self.samples)
+        if len(calls) == 7:
+            raise KeyboardInterrupt
+        return original(self, policy)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Monitor, "evaluate", interrupted)
+        with pytest.raises(run.Interrupted):
+            run.train(RunConfig.model_validate(SMALL), folder, QUIET)
+        assert json.loads((folder / "progress.json").read_text())["stage"] == 1
+        run.resume(folder, QUIET)
+    return folder
+
+
+def test_the_report_has_the_numbers_of_the_run(finished: Path) -> None:
+    page, evaluation, progress = read(finished)
+    check_numbers(page, evaluation)
+    stages = page.tables[2]
+    assert [row[:3] for row in stages[1:]] == [
+        ["1", "expert iteration", "120 labels"], ["2", "PPO", "4,000 samples"],
+    ]  # fmt: skip
+    assert all(re.fullmatch(r"[\d,]+ (labels|samples)/s", row[4]) for row in stages[1:])
+    assert "search pimc:2" in stages[1][5]
+    assert "Donguri to Yamaneko, 3 players" in page.text
+    assert "evaluate_every_samples: 500" in page.text  # the complete config
+    for title in ("agreement with the search's choices", "explained variance of the returns"):
+        assert title in page.text
+    assert page.tags.count("svg") == 3 + 8
+    assert "over random" in page.text
+    assert [entry["stage"] for entry in progress["history"]].count(0) >= 3
+
+
+def test_a_resumed_run_keeps_its_curves(finished: Path) -> None:
+    _, evaluation, progress = read(finished)
+    history = progress["history"]
+    samples, seconds = ([entry[key] for entry in history] for key in ("samples", "seconds"))
+    assert samples == sorted(set(samples))
+    assert seconds == sorted(seconds)
+    assert len(history) >= 3 + 6
+    assert samples[-1] == evaluation["samples"]
+    assert seconds[-1] <= evaluation["seconds"]
+    for entry in history[3:]:
+        assert [name for name in entry["figures"] if math.isfinite(entry["figures"][name])]
+
+
+def test_the_cross_table_is_measured_against_the_policies_that_were_kept(finished: Path) -> None:
+    page, _, progress = read(finished)
+    kept = [entry for entry in progress["history"] if "kept" in entry]
+    assert [entry["kept"] for entry in kept] == [25, 50, 75]
+    config = load_config(finished / "config.yaml")
+    game = config.make_game()
+    early, _, late = past_players(config, game, finished, progress["history"])
+    assert (early.name, late.name) == tuple(f"{entry['samples']:,}" for entry in (kept[0], kept[2]))
+    found = evaluate(game, late, early, config.evaluation.deals, config.seed, Purpose.FINAL)
+    cross = page.tables[1]
+    names = [*(f"{entry['samples']:,}" for entry in kept), f"{progress['samples']:,}"]
+    assert [row[0] for row in cross] == ["", *names]
+    assert cross[0] == ["", *names]
+    assert cross[3][1] == f"{found.margin:+.2f} ± {found.half_width:.2f}"
+    assert cross[1][3] == f"{-found.margin:+.2f} ± {found.half_width:.2f}"
+    assert [cross[i][i] for i in range(1, 5)] == [""] * 4
+    assert all(cross[i][j] for i in range(1, 5) for j in range(1, 5) if i != j)
+
+
+@pytest.mark.parametrize(
+    ("before", "part", "mark"),
+    [
+        ([], 24.9, None), ([], 25.0, 25), ([], 80.0, 75), ([], 100.0, None), ([25], 40.0, None), ([25], 60.0, 50),
+        ([25, 50], 99.9, 75), ([25, 75], 99.9, None), ([None], 30.0, 25),
+    ],
+)  # fmt: skip
+def test_policies_are_kept_at_the_first_evaluations_after_the_quarters_of_a_run(
+    before: list[int | None], part: float, mark: int | None
+) -> None:
+    assert next_mark([{} if kept is None else {"kept": kept} for kept in before], part) == mark
+
+
+def result_of(opponent: str, margin: float, half_width: float) -> dict[str, Any]:
+    return Result("policy", opponent, 1, margin, half_width, margin, half_width).as_dict()
+
+
+def test_a_report_is_written_whatever_the_names_and_numbers_are(tmp_path: Path) -> None:
+    config = RunConfig.model_validate({"game": "donguri", "against": "greedy", "evaluation": {"deals": 1}})
+    opponents = ["greedy", "runs/<b>&\"'/policy.onnx"]
+    entry = {"stage": 0, "done": 0, "samples": 0, "seconds": 0.0, "figures": {"train/value_loss": math.nan}}
+    for history in ([], [{**entry, "results": [result_of(each, 0.0, math.inf) for each in opponents]}]):
+        results = [result_of(opponents[0], 0.0, math.inf), result_of(opponents[1], -3.0, 0.25)]
+        evaluation = {"samples": 0, "seconds": 7500.0, "results": results}
+        finished = Finished("<i>run", config, config.make_game(), history, evaluation, ["0"], [], 10)
+        write_report(tmp_path / "report.html", finished)
+        page = check_whole((tmp_path / "report.html").read_text(encoding="utf-8"))
+        check_numbers(page, evaluation)
+        assert "a best response to greedy" in page.text
+        assert "Training run <i>run" in page.text
+        assert "2 h 05 min" in page.text
+        assert "Against its own past" not in page.text
+    assert [path.name for path in tmp_path.iterdir()] == ["report.html"]

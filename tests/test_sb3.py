@@ -1,0 +1,208 @@
+"""Stable-Baselines3 on the environments as they stand, and on the natively batched games."""
+
+from __future__ import annotations
+
+import csv
+import warnings
+
+import gymnasium
+import numpy as np
+import pytest
+
+import trick_envs
+
+torch = pytest.importorskip("torch")
+sb3 = pytest.importorskip("stable_baselines3")
+sb3_contrib = pytest.importorskip("sb3_contrib")
+
+from sb3_contrib.common.maskable.evaluation import evaluate_policy as evaluate_masked  # noqa: E402
+from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported  # noqa: E402
+from stable_baselines3.common import env_util  # noqa: E402
+from stable_baselines3.common.evaluation import evaluate_policy  # noqa: E402
+from stable_baselines3.common.monitor import load_results  # noqa: E402
+from stable_baselines3.common.vec_env import VecMonitor, VecNormalize  # noqa: E402
+
+from trick_envs.interfaces.sb3 import SeatVecEnv, make_vec_env  # noqa: E402
+
+PEPPER = "trick_envs/Pepper-v0"
+GAMES = [name for name in gymnasium.registry if name.startswith("trick_envs/")]
+SMALL = {"n_steps": 16, "batch_size": 32, "n_epochs": 1, "seed": 1, "device": "cpu"}
+SHORT = {"num_deals": 1}
+
+
+@pytest.fixture(autouse=True)
+def _one_thread():
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+def some_legal(masks, rng):
+    return ((rng.random(masks.shape) + 1) * (masks != 0)).argmax(axis=1)
+
+
+def assert_learns(model, steps):
+    before = {name: weight.clone() for name, weight in model.policy.state_dict().items()}
+    model.learn(steps)
+    assert model.num_timesteps >= steps
+    assert any(not torch.equal(before[name], weight) for name, weight in model.policy.state_dict().items())
+
+
+# --- as they stand ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", GAMES)
+@pytest.mark.filterwarnings("ignore:.*render_mode='rgb_array'")
+def test_its_own_make_vec_env_takes_the_games_by_their_names(name):
+    """It asks for ``render_mode="rgb_array"`` first."""
+    env = env_util.make_vec_env(name, n_envs=2, seed=1)
+    assert env.reset().shape == (2, env.observation_space.shape[0])
+    env.step(get_action_masks(env).argmax(axis=1))
+
+
+@pytest.mark.filterwarnings("ignore:.*render_mode='rgb_array'")
+def test_a_model_takes_the_game_by_its_name():
+    assert_learns(sb3_contrib.MaskablePPO("MlpPolicy", PEPPER, **SMALL), 16)
+
+
+# --- the native games ---------------------------------------------------------------------------------------------
+
+
+def assert_alike(ours, theirs):
+    if isinstance(theirs, dict):
+        assert ours.keys() == theirs.keys()
+        for key in theirs:
+            assert_alike(ours[key], theirs[key])
+    else:
+        np.testing.assert_array_equal(ours, theirs)
+        assert np.asarray(ours).dtype == np.asarray(theirs).dtype
+
+
+@pytest.mark.parametrize("name", GAMES)
+@pytest.mark.parametrize("keys", [{}, {"mask_key": "mask", "observation_key": "obs"}])
+@pytest.mark.filterwarnings("ignore:.*render_mode='rgb_array'")
+def test_it_does_what_the_vector_of_single_environments_does(name, keys):
+    options = {"num_deals": 2, "opponents": "random", **keys}
+    ours, theirs = make_vec_env(name, 3, 7, env_kwargs=options), env_util.make_vec_env(name, 3, 7, env_kwargs=options)
+    assert ours.observation_space == theirs.observation_space
+    assert ours.action_space == theirs.action_space
+    rng, episodes = np.random.default_rng(0), 0
+    assert_alike(ours.reset(), theirs.reset())
+    for _ in range(70):
+        masks = get_action_masks(ours)
+        np.testing.assert_array_equal(masks, get_action_masks(theirs))
+        for one, other in zip(ours.unwrapped.reset_infos, theirs.reset_infos, strict=True):
+            assert_alike(one, other)
+        actions = some_legal(masks, rng)
+        (*arrays, infos), (*expected, expected_infos) = ours.step(actions), theirs.step(actions)
+        for one, other in zip(arrays, expected, strict=True):
+            assert_alike(one, other)
+        for info, expected_info in zip(infos, expected_infos, strict=True):
+            result, expected_result = info.pop("episode", {}), expected_info.pop("episode", {})
+            assert [result.get(key) for key in "rl"] == [expected_result.get(key) for key in "rl"]
+            assert set(result) == set(expected_result)
+            episodes += bool(result)
+            assert_alike(info, expected_info)
+        assert ours.get_attr("seat") == theirs.get_attr("seat")
+    assert episodes >= 3
+
+
+def test_masks_are_found_by_method_attribute_and_index():
+    env = make_vec_env(PEPPER, 4, seed=1)
+    env.reset()
+    assert is_masking_supported(env)
+    masks = get_action_masks(env)
+    assert masks.shape == (4, env.action_space.n)
+    np.testing.assert_array_equal(env.env_method("action_masks", indices=[2])[0], masks[2])
+    np.testing.assert_array_equal(env.get_attr("action_masks", 3)[0](), masks[3])
+    assert env.get_attr("game") == [trick_envs.load_game("pepper")] * 4
+    assert not env.has_attr("wheels")
+
+
+def test_what_the_games_share_cannot_be_set_or_called():
+    env = make_vec_env(PEPPER, 2)
+    with pytest.raises(AttributeError, match="'seat' cannot be set: make the games with the arguments"):
+        env.set_attr("seat", 3)
+    with pytest.raises(AttributeError, match="expected 'action_masks' or 'render', not 'record'"):
+        env.env_method("record")
+
+
+def test_seeds_and_options_hold_for_the_next_reset():
+    env = make_vec_env(PEPPER, 3, seed=5)
+    first = env.reset()
+    assert env.unwrapped.games.states["seed"].tolist() == [5, 6, 7]
+    assert (env.reset() != first).any()
+    env.seed(5)
+    np.testing.assert_array_equal(env.reset(), first)
+    env.set_options({"seat": 2})
+    env.reset()
+    assert env.get_attr("seat") == [2, 2, 2]
+    env.set_options([{"seat": 1}, {}, {}])
+    with pytest.raises(ValueError, match="the same options for all games"):
+        env.reset()
+
+
+def test_games_that_reset_themselves_otherwise_are_refused():
+    games = gymnasium.make_vec(PEPPER, 2, "vector_entry_point")
+    with pytest.raises(ValueError, match="expected autoreset_mode='SAME_STEP', not 'NEXT_STEP'"):
+        SeatVecEnv(games)
+    with pytest.raises(ValueError, match="expected autoreset_mode='SAME_STEP', not 'DISABLED'"):
+        make_vec_env(PEPPER, 2, env_kwargs={"autoreset_mode": "DISABLED"})
+
+
+def test_results_are_written_for_load_results(tmp_path):
+    env, rng = make_vec_env(PEPPER, 4, 1, tmp_path / "logs", env_kwargs=SHORT), np.random.default_rng(0)
+    env.reset()
+    results = []
+    for _ in range(30):
+        *_, infos = env.step(some_legal(get_action_masks(env), rng))
+        results += [info["episode"] for info in infos if "episode" in info]
+    env.close()
+    assert len(results) >= 8
+    with (tmp_path / "logs" / "monitor.csv").open() as file:
+        assert PEPPER in file.readline()
+        assert [float(row["r"]) for row in csv.DictReader(file)] == [result["r"] for result in results]
+    if pytest.importorskip("pandas"):
+        assert len(load_results(str(tmp_path / "logs"))) == len(results)
+
+
+def test_maskable_ppo_learns_and_is_evaluated_without_an_illegal_action():
+    env = make_vec_env(PEPPER, 8, seed=1, env_kwargs={"illegal": "raise", **SHORT})
+    model = sb3_contrib.MaskablePPO("MlpPolicy", env, **SMALL)
+    assert_learns(model, 256)
+    assert len(model.ep_info_buffer) > 8
+    with warnings.catch_warnings(action="error"):
+        rewards, lengths = evaluate_masked(model, env, n_eval_episodes=16, return_episode_rewards=True)
+    assert len(rewards) == 16
+    assert min(lengths) > 8
+
+
+def test_maskable_ppo_learns_from_observations_with_masks():
+    env = make_vec_env(PEPPER, 4, seed=1, env_kwargs={"mask_key": "action_mask", "illegal": "raise", **SHORT})
+    assert_learns(sb3_contrib.MaskablePPO("MultiInputPolicy", env, **SMALL), 64)
+
+
+def test_ppo_learns_and_is_evaluated():
+    env = make_vec_env(PEPPER, 8, seed=1, env_kwargs={"illegal": "random", **SHORT})
+    model = sb3.PPO("MlpPolicy", env, **SMALL)
+    assert_learns(model, 128)
+    with warnings.catch_warnings(action="error"):
+        assert len(evaluate_policy(model, env, n_eval_episodes=8, return_episode_rewards=True)[0]) == 8
+
+
+def test_normalising_and_monitoring_wrap_it():
+    games = gymnasium.make_vec(PEPPER, 4, "vector_entry_point", autoreset_mode="SAME_STEP", illegal="raise", **SHORT)
+    with warnings.catch_warnings(action="error"):
+        env = VecNormalize(VecMonitor(SeatVecEnv(games)))
+    model = sb3_contrib.MaskablePPO("MlpPolicy", env, **SMALL)
+    assert_learns(model, 128)
+    assert len(model.ep_info_buffer)
+    assert env.obs_rms.count > 100
+
+
+def test_pictures_are_texts():
+    env = make_vec_env(PEPPER, 2, seed=1, env_kwargs={"render_mode": "ansi"})
+    env.reset()
+    assert ["player_0" in picture for picture in env.env_method("render")] == [True, True]
+    assert make_vec_env(PEPPER, 2).render_mode is None

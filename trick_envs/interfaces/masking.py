@@ -1,0 +1,55 @@
+"""Where a learner finds its mask of legal actions: in the ``info`` only, or in the observation as well."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from gymnasium import spaces
+
+from trick_envs.engine.game import Game
+
+END_MASKS = ("zeros", "ones")
+OBSERVATION_KEY = "observation"
+
+
+class Masking:
+    """The form of a learner's observations and masks.
+
+    Args:
+        game: the game.
+        mask_key: the key of the mask in the observation, which is a dict then; ``None`` leaves the mask out of it.
+        observation_key: the key of the vector beside the mask.
+        end_mask: the mask of a match that is over: ``"zeros"`` or ``"ones"``.
+
+    Attributes:
+        space: the space of one observation.
+        end: 0 or 1: what the mask of a match that is over consists of.
+
+    Raises:
+        ValueError: for keys that are no strings, or the same one, and an unknown ``end_mask``.
+    """
+
+    def __init__(self, game: Game, mask_key: str | None, observation_key: str, end_mask: str) -> None:
+        if end_mask not in END_MASKS:
+            raise ValueError(f"end_mask: expected one of {', '.join(map(repr, END_MASKS))}, not {end_mask!r}")
+        if mask_key is None and observation_key != OBSERVATION_KEY:
+            raise ValueError(f"observation_key: {observation_key!r} needs a mask_key, the key of the mask beside it")
+        if mask_key is not None and not (isinstance(mask_key, str) and isinstance(observation_key, str)):
+            raise ValueError(f"mask_key, observation_key: expected strings, not {mask_key!r} and {observation_key!r}")
+        if mask_key == observation_key:
+            raise ValueError(f"mask_key, observation_key: expected two different keys, not {mask_key!r} for both")
+        self.end = END_MASKS.index(end_mask)
+        self._mask_key, self._observation_key = mask_key, observation_key
+        vector = spaces.Box(*game.layout.bounds(), dtype=np.float32)
+        self.space: spaces.Space[Any] = vector
+        if mask_key is not None:
+            mask = spaces.Box(0, 1, (game.num_actions,), np.int8)
+            self.space = spaces.Dict({observation_key: vector, mask_key: mask})
+
+    def observation(self, vector: npt.NDArray[np.float32], mask: npt.NDArray[np.int8]) -> Any:
+        """The observation of one game, or of a batch: the vector, or a dict of it and a copy of the mask."""
+        if self._mask_key is None:
+            return vector
+        return {self._observation_key: vector, self._mask_key: mask.copy()}
