@@ -150,7 +150,7 @@ def test_the_report_has_the_numbers_of_the_run(finished: Path) -> None:
     assert "search pimc:2" in stages[1][5]
     assert "Donguri to Yamaneko, 3 players" in page.text
     assert "evaluate_every_samples: 500" in page.text  # the complete config
-    for title in ("agreement with the search's choices", "explained variance of the returns"):
+    for title in ("agreement with the search", "explained variance of the returns"):
         assert title in page.text
     assert page.tags.count("svg") == 3 + 8
     assert "over random" in page.text

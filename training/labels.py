@@ -142,6 +142,9 @@ def label(task: LabelTask) -> Labels:
             if len(wanted):
                 rows, decided.actions = own[wanted], best[wanted]
                 found = search.compare(observations[rows], masks[rows], states[rows])
+                counts = np.minimum(found.counts, 65_535).astype(np.uint16)
+                most = counts.max(axis=1, keepdims=True)
+                np.put_along_axis(counts, found.baselines[:, None], most, axis=1)  # pimc compares others with it
                 parts.append(
                     Labels(
                         observations[rows].copy(),
@@ -150,7 +153,7 @@ def label(task: LabelTask) -> Labels:
                         found.actions.astype(np.int16),
                         found.advantages.astype(np.float16),
                         np.minimum(found.variances, 60_000.0).astype(np.float16),
-                        np.minimum(found.counts, 65_535).astype(np.uint16),
+                        counts,
                         -paid[running[rows], seats[rows]],
                     )
                 )

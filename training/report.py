@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 import trick_envs
@@ -21,7 +21,7 @@ from training.files import write_text
 from training.plots import COLOURS, draw_margins, draw_stages, in_samples, in_time
 from trick_envs.engine.game import Game
 
-TEMPLATE = "report.jinja"
+TEMPLATE = Path(__file__).with_name("report.jinja").read_text(encoding="utf-8")  # before a run, not after it
 LARGE, SMALL = (5.2, 3.4), (3.6, 2.2)  # of charts, in inches, for the proportions of texts and lines
 FIGURES = {  # what is logged of learning: its title
     "train/policy_gradient_loss": "policy loss",
@@ -29,9 +29,9 @@ FIGURES = {  # what is logged of learning: its title
     "train/entropy_loss": "entropy loss (negative entropy)",
     "train/approx_kl": "divergence per update",
     "train/explained_variance": "explained variance of the returns",
-    "expert/loss_policy": "policy loss (cross-entropy with the labels)",
-    "expert/loss_value": "value loss",
-    "expert/agreement": "agreement with the search's choices",
+    "expert/loss_policy": "policy loss, from labels",
+    "expert/loss_value": "value loss, from labels",
+    "expert/agreement": "agreement with the search",
 }
 
 
@@ -62,13 +62,10 @@ class Finished:
 
 def write_report(path: Path, run: Finished) -> None:
     """Writes the report; the file is replaced atomically."""
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True,
-    )  # fmt: skip
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     history = run.history
     axes = in_samples(history), in_time(history)
-    text = environment.get_template(TEMPLATE).render(
+    text = environment.from_string(TEMPLATE).render(
         run=run,
         duration=_duration(run.evaluation["seconds"]),
         facts=_facts(run),
@@ -176,6 +173,8 @@ def _cross(run: Finished) -> list[dict[str, Any]]:
 
 def _draw_speed(axes: Any, run: Finished) -> None:
     """Samples or labels per second between two evaluations."""
+    from matplotlib.ticker import LogLocator, NullLocator
+
     drawn: dict[str, tuple[list[float], list[float]]] = {}
     before = {"stage": 0, "done": 0, "seconds": 0.0}
     positions, label = in_time(run.history)
@@ -190,7 +189,13 @@ def _draw_speed(axes: Any, run: Finished) -> None:
         axes.plot(times, rates, marker="o", markersize=3, color=colour, label=f"{unit} per second")
     draw_stages(axes, run.history, positions)
     axes.set(xlabel=label, ylabel="per second")
-    axes.set_ylim(bottom=0)
+    if len(drawn) < 2:
+        axes.set_ylim(bottom=0)
+    else:
+        axes.set_yscale("log")
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.yaxis.set_minor_locator(NullLocator())
+        axes.yaxis.set_major_formatter("{x:,.0f}")
     if drawn:
         axes.legend()
 
