@@ -240,6 +240,9 @@ def export_policy(policy: Any, game: Game, path: Path, run: dict[str, Any]) -> N
     policy.to(device)
     assert program is not None
     model = program.model_proto
+    for part in (*model.graph.node, *model.graph.input, *model.graph.output, *model.graph.value_info, model.graph):
+        part.ClearField("metadata_props")  # the exporter's stack traces, with the paths of this machine
+        part.ClearField("doc_string")
     onnx.helper.set_model_props(model, {METADATA_KEY: json.dumps(policy_metadata(game, run))})
     with replacing(path) as temporary:
         onnx.save(model, str(temporary))
