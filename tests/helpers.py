@@ -167,13 +167,14 @@ def write_policy(path: Path, game: Game, likes: Any = None) -> Path:
     constants = [
         onnx.numpy_helper.from_array(np.asarray(liked, np.float32), "likes"),
         onnx.numpy_helper.from_array(np.array(1, np.float32), "one"),
+        onnx.numpy_helper.from_array(np.array([1], np.int64), "numbers"),
         onnx.numpy_helper.from_array(np.array(1e9, np.float32), "never"),
     ]
     nodes = [
         helper.make_node("Sub", ["action_mask", "one"], ["forbidden"]),
         helper.make_node("Mul", ["forbidden", "never"], ["penalty"]),
         helper.make_node("Add", ["likes", "penalty"], ["logits"]),
-        helper.make_node("ReduceSum", ["observation"], ["value"], keepdims=0),
+        helper.make_node("ReduceSum", ["observation", "numbers"], ["value"], keepdims=0),
     ]
     graph = helper.make_graph(nodes, "policy", inputs, outputs, constants)
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)

@@ -66,7 +66,7 @@ def make_policy(config: RunConfig, seed: int = 0) -> SelfPlayPolicy:
 
 
 def make_task(number: int = 0, student: Weights | None = None, earlier: Weights | None = None, **values: Any) -> Any:
-    config = make_config({**LABELS, **values})
+    config = make_config({**LABELS, **values}, start=None if student is None else "policy.zip")
     return LabelTask(config, expert_stage(config), number, student, earlier)
 
 
@@ -100,8 +100,10 @@ def progress(folder: Path) -> dict[str, Any]:
 # --- labels -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("search", ["pimc:8", "ismcts:40"])
-@pytest.mark.parametrize("begun", [False, True])
+@pytest.mark.parametrize(
+    ("search", "begun"),
+    [("pimc:8", False), ("pimc:8", True), ("ismcts:40", False), ("ismcts:40", True), ("rollout:8", True)],
+)
 def test_a_label_tells_how_every_action_compares_with_the_students_best_one(search: str, begun: bool) -> None:
     config = make_config(LABELS)
     student = weights_of(make_policy(config)) if begun else None
@@ -120,7 +122,7 @@ def test_a_label_tells_how_every_action_compares_with_the_students_best_one(sear
     assert legal[rows, found.picks].all()
     tried = found.counts > 0
     assert not tried[~legal].any()
-    assert (tried.sum(1) > 1).all()
+    assert (tried.sum(1) > 1).all() or search == "rollout:8"  # it tries only likely actions
     for figures in (found.advantages, found.variances):
         assert np.isfinite(figures).all()
         assert not figures[~tried].any()

@@ -76,10 +76,14 @@ def test_every_config_of_the_repository_is_valid(path: Path) -> None:
         ),
         (
             {"stages": [{**LABELS, "search": "greedy"}]},
-            "stages.0.search: expected a search, such as ismcts:100, not 'gr",
+            "stages.0.search: 'greedy' is no search: expected 'pimc:N'",
         ),
-        ({"stages": [{**LABELS, "search": "p.onnx+pimc:9"}]}, "stages.0.search: expected a search, such as ismcts:100"),
+        ({"stages": [{**LABELS, "search": "p.onnx+pimc:9"}]}, "stages.0.search: expected a search without a policy"),
         ({"stages": [{**LABELS, "search": "pimc:0"}]}, "stages.0.search: 'pimc:0' is no search: expected 'pimc:N'"),
+        (
+            {"stages": [{**LABELS, "search": "rollout:9"}]},
+            "stages.0.search: rollout:9 needs a policy: expected a stage",
+        ),
         ({"stages": [{**LABELS, "target": "best"}]}, "stages.0.target: input should be 'pick', 'softmax' or 'leash'"),
         ({"stages": [{**LABELS, "guests": ["earlier", "gredy"]}]}, "'gredy' is no player"),
         ({"stages": [LABELS], "against": "greedy"}, "against: a best response is trained by stages of ppo, not of exp"),

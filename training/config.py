@@ -92,12 +92,9 @@ class ExpertIteration(Strict):
     @field_validator("search")
     @classmethod
     def _a_search(cls, search: str) -> str:
-        try:
-            parsed = parse_spec(f"student.onnx+{search}")
-        except ValueError as error:
-            raise ValueError(f"{error}; the policy is the one that is trained") from None
-        if parsed.method is None:
-            raise ValueError("expected a search, such as ismcts:100 or rollout:16")
+        parsed = parse_spec(f"student.onnx+{search}")
+        if parsed.method is None or parsed.policy != "student.onnx":
+            raise ValueError("expected a search without a policy, such as ismcts:100 or rollout:16")
         return search
 
 

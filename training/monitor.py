@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import time
 from pathlib import Path
 from typing import Any
@@ -114,8 +115,9 @@ class Monitor:
 
     def _figures(self) -> dict[str, float]:
         """What was logged of learning since the last dump, such as losses."""
-        logged = self.logger.name_to_value
-        return {name: float(logged[name]) for name in logged if name.startswith(("train/", "expert/"))}
+        logged = self.logger.name_to_value.items()
+        learning = {name: float(value) for name, value in logged if name.startswith(("train/", "expert/"))}
+        return {name: value for name, value in learning.items() if math.isfinite(value)}
 
     def save(self, model: Any) -> None:
         """Writes a checkpoint: the model, and all that ``progress.json`` tells."""

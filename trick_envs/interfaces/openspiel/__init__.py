@@ -1,14 +1,20 @@
-"""OpenSpiel: variants of the games that are small enough to search their whole tree.
+"""OpenSpiel: the games at full size, and variants that are small enough to search their whole tree.
 
-    from trick_envs.interfaces.openspiel import exploitabilities, small
+    from trick_envs.interfaces.openspiel import exploitabilities, full, small
+    full("pepper", num_players=5)  # a pyspiel.Game
     exploitabilities(small("pepper", num_players=2, suits=2, ranks=4, hand_size=3))
+
+A game at full size is one deal, dealt by seat 0 card by card: every card is a chance node. It is made for algorithms
+that sample.
 
 A variant is a game at a smaller table: fewer suits, fewer ranks (the lowest ones), smaller hands, one deal, two seats
 if you like. Rules, records and kernels are the game's own. Seat 0 deals: each seat's hand is a chance node, with an
 outcome for every hand that the seat may get; cards that no hand gets have no order. A terminal state pays what the
-environments pay for ``reward="zero_sum"``: the points of the seat less the mean of all seats' points.
+environments pay for ``reward="zero_sum"``, at full size as well: the points of the seat less the mean of all seats'
+points.
 
-Once this module is imported, ``pyspiel.load_game("trick_envs_pepper(suits=2,ranks=4)")`` finds the games, too.
+Once this module is imported, ``pyspiel.load_game`` finds the games, too: ``"trick_envs_full_pepper(num_players=5)"``,
+``"trick_envs_pepper(suits=2,ranks=4)"``.
 
 Double-Deck German Whist and Tricky Express have no variants: their rules depend on 26 and 13 tricks, and information
 states contain every play, so no play may be hidden. In Donguri for two, every card is worth 1. In Zaraba 22, the cards
@@ -16,19 +22,29 @@ that no hand gets lie open, so two seats have perfect information: choose three.
 the order in which the two lead cards were named.
 """
 
+try:
+    import pyspiel  # noqa: F401
+except ImportError as error:
+    raise ImportError("games for OpenSpiel need OpenSpiel: pip install 'trick_envs[openspiel]'") from error
+
+from trick_envs.interfaces.openspiel.full_size import FULL_GAMES, FullGame, FullState, full
 from trick_envs.interfaces.openspiel.game import GAMES, Observer, SmallGame, SmallState, small
 from trick_envs.interfaces.openspiel.solving import exploitabilities, greedy_policy
 from trick_envs.interfaces.openspiel.variant import NAMES, Position, Variant, load_variant
 
 __all__ = [
+    "FULL_GAMES",
     "GAMES",
     "NAMES",
+    "FullGame",
+    "FullState",
     "Observer",
     "Position",
     "SmallGame",
     "SmallState",
     "Variant",
     "exploitabilities",
+    "full",
     "greedy_policy",
     "load_variant",
     "small",

@@ -8,15 +8,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pyspiel
 
 from trick_envs.engine.registry import game_type
 from trick_envs.interfaces.openspiel.variant import NAMES, SIZES, Hand, Position, load_variant
 from trick_envs.matches.reading import places
-
-try:
-    import pyspiel
-except ImportError as error:
-    raise ImportError("games for OpenSpiel need OpenSpiel: pip install 'trick_envs[openspiel]'") from error
 
 
 class SmallGame(pyspiel.Game):

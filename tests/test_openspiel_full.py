@@ -1,0 +1,281 @@
+"""The games at full size in OpenSpiel: dealing, play, who knows what, and OpenSpiel's algorithms on them."""
+
+from __future__ import annotations
+
+import pickle
+from collections import defaultdict
+from typing import Any
+
+import numpy as np
+import pytest
+from helpers import every_game, every_table, make
+
+pytest.importorskip("pyspiel")
+
+import pyspiel
+from open_spiel.python.algorithms import ismcts, mcts
+
+from trick_envs.engine.registry import game_names
+from trick_envs.interfaces.openspiel import full
+
+
+def deal(state: Any, rng: np.random.Generator) -> Any:
+    """Deals all cards."""
+    while state.is_chance_node():
+        outcomes, chances = zip(*state.chance_outcomes(), strict=True)
+        state.apply_action(int(rng.choice(outcomes, p=chances)))
+    return state
+
+
+def play(state: Any, rng: np.random.Generator, steps: int = 10**9) -> Any:
+    """Deals all cards, and plays random legal ones."""
+    deal(state, rng)
+    for _ in range(steps):
+        if state.is_terminal():
+            break
+        state.apply_action(int(rng.choice(state.legal_actions())))
+    return state
+
+
+def start(name: str, players: int | None = None, seed: int = 0) -> tuple[Any, np.random.Generator]:
+    rng = np.random.default_rng(seed)
+    return deal(full(name, players).new_initial_state(), rng), rng
+
+
+# --- the deal -----------------------------------------------------------------------------------------------------
+
+
+@every_table
+def test_openspiels_own_checks_pass(name: str, players: int) -> None:
+    """A hand was one chance node of up to 342,700,125,300 outcomes."""
+    game = full(name, players)
+    pyspiel.random_sim_test(game, num_sims=1, serialize=True, verbose=False)
+    assert game.max_chance_outcomes() <= 108
+
+
+@every_game
+def test_every_card_is_dealt_once_per_copy_with_the_chance_of_those_left(name: str) -> None:
+    game = full(name)
+    deck, state, rng = game.game.deck, game.new_initial_state(), np.random.default_rng(1)
+    dealt: dict[int, int] = defaultdict(int)
+    for number in range(deck.size):
+        assert state.is_chance_node()
+        left = deck.size - number
+        assert dict(state.chance_outcomes()) == pytest.approx(
+            {kind: (deck.copies - dealt[kind]) / left for kind in range(deck.kinds) if dealt[kind] < deck.copies}
+        )
+        outcomes, chances = zip(*state.chance_outcomes(), strict=True)
+        card = int(rng.choice(outcomes, p=chances))
+        seat = number // game.game.hand_size
+        whose = f"player_{seat} gets " if seat < game.num_players() else "stock: "
+        assert state.action_to_string(card) == whose + deck.format(card)
+        dealt[card] += 1
+        state.apply_action(card)
+    assert set(dealt.values()) == {deck.copies}
+    assert not state.is_chance_node()
+
+
+@every_table
+def test_a_deal_is_that_of_the_environments(name: str, players: int) -> None:
+    state, rng = start(name, players)
+    deck, size, n = state.position.game.deck, state.position.game.hand_size, players
+    cards = [deck.format(kind) for kind in state.position.dealt]
+    hands = [cards[seat * size : (seat + 1) * size] for seat in range(n)]
+    env = make(name, players, num_deals=1, reward="zero_sum")
+    env.reset(seed=0, options={"deals": [{"dealer": 0, "hands": hands, "stock": cards[n * size :]}]})
+    while not state.is_terminal():
+        seat, seen = state.current_player(), env.observe(env.agent_selection)
+        assert env.agent_selection == f"player_{seat}"
+        assert state.legal_actions() == np.flatnonzero(seen["action_mask"]).tolist()
+        tensor = np.asarray(state.observation_tensor(), np.float32)
+        np.testing.assert_array_equal(tensor[:n], np.eye(n)[seat])
+        np.testing.assert_array_equal(tensor[n:], seen["observation"])
+        assert not any(state.returns())
+        action = int(rng.choice(state.legal_actions()))
+        env.step(action)
+        state.apply_action(action)
+    assert env.phase == "over"
+    assert state.returns() == pytest.approx([env.rewards[agent] for agent in env.possible_agents])
+    assert sum(state.returns()) == pytest.approx(0)
+
+
+# --- who knows what -----------------------------------------------------------------------------------------------
+
+
+@every_game
+def test_sampled_worlds_look_the_same_to_the_seat_and_can_be_played_to_their_end(name: str) -> None:
+    state, rng = start(name)
+    looks = ("information_state_string", "information_state_tensor", "observation_string", "observation_tensor")
+    for step in range(40):
+        if state.is_terminal():
+            break
+        player = state.current_player()
+        others = [state.resample_from_infostate(player, rng.random) for _ in range(3)]
+        for other in others:
+            for look in looks:
+                assert getattr(other, look)(player) == getattr(state, look)(player)
+            assert other.current_player() == player
+            assert other.legal_actions() == state.legal_actions()
+        if step < 5:
+            assert len({str(each) for each in (state, *others)}) > 1  # others may hold other cards
+            again = others[0].resample_from_infostate(player, rng.random)
+            assert again.information_state_string(player) == state.information_state_string(player)
+            assert sum(play(again, rng).returns()) == pytest.approx(0)
+        action = int(rng.choice(state.legal_actions()))
+        other = others[0].clone()
+        other.apply_action(action)
+        state.apply_action(action)
+        if not state.is_terminal():
+            assert other.observation_string(player).partition(" | ")[0] == f"player_{player}"
+
+
+@every_game
+def test_a_seat_remembers_all_that_it_saw_and_did(name: str) -> None:
+    """Plays the same deals in different ways: equal information states have equal pasts."""
+    game, rng = full(name), np.random.default_rng(4)
+    pasts: dict[str, set[Any]] = defaultdict(set)
+    for _ in range(3):
+        first = deal(game.new_initial_state(), rng)
+        for _ in range(5):
+            state, own = first.clone(), [()] * game.num_players()
+            while not state.is_terminal():
+                seat = state.current_player()
+                text = state.information_state_string()
+                pasts[text].add(own[seat])
+                action = int(rng.choice(state.legal_actions()[:2]))
+                own[seat] = (*own[seat], (text, action))
+                state.apply_action(action)
+    assert {len(past) for past in pasts.values()} == {1}
+
+
+def test_a_card_passed_is_known_to_who_passes_it_and_to_who_gets_it() -> None:
+    state, rng = start("tricky_express")
+    deck, named = state.position.game.deck, []
+    for _ in range(16):
+        seat, action = state.current_player(), int(rng.choice(state.legal_actions()))
+        state.apply_action(action)
+        named.append((seat, deck.format(action)))
+        for player in range(4):
+            played = state.information_state_string(player).split("played: ")[1].split(" | ")[0].split(", ")
+            for (by, card), told in zip(named, played, strict=True):
+                if by == player:
+                    assert told == f"{by} {card}"
+                elif told != f"{by} ?":  # the last card of an exchange is in its new hand at once
+                    assert f"{by} {card}" == told
+                    assert card in state.information_state_string(player).split("played: ")[0]
+    assert any("?" in state.information_state_string(player) for player in range(4))
+
+
+def test_a_sampled_world_forgets_what_others_passed() -> None:
+    state, rng = start("tricky_express")
+    for _ in range(4):
+        state.apply_action(int(rng.choice(state.legal_actions())))
+    player = state.current_player()
+    other = state.resample_from_infostate(player, rng.random)
+    for seat in set(range(4)) - {player}:
+        assert "played: " + ", ".join(f"{by} ?" for by, _, _ in state.position.plays) in (
+            other.information_state_string(seat)
+        )
+
+
+def test_in_whist_a_seat_sees_the_hand_to_its_right_and_no_other() -> None:
+    state, _ = start("double_deck_whist")
+    text = state.information_state_string(1)
+    assert "hand 1:" in text
+    assert "hand 0:" in text
+    assert "hand 2:" not in text
+    assert "hand 3:" not in text
+    assert "stock:" not in text
+    assert "upturned:" in text
+
+
+@every_game
+def test_strings_of_the_same_position_after_different_orders_differ_only_where_perfect_recall_is_wanted(
+    name: str,
+) -> None:
+    """Information states know the order of plays; observations are those of the environments."""
+    state, rng = start(name)
+    play(state, rng, 20)
+    if state.is_terminal():
+        return
+    player = state.current_player()
+    assert state.information_state_string(player) != state.observation_string(player)
+    assert "played: " in state.information_state_string(player)
+    assert "played: " not in state.observation_string(player)
+    tensor = state.observation_tensor(player)
+    assert state.information_state_tensor(player)[: len(tensor)] == tensor
+
+
+# --- names, pickles, algorithms -----------------------------------------------------------------------------------
+
+
+@every_game
+def test_openspiel_finds_the_games_by_name_and_pickles_them(name: str) -> None:
+    game = pyspiel.load_game(f"trick_envs_full_{name}")
+    assert game.game is full(name).game
+    state = play(game.new_initial_state(), np.random.default_rng(2), 9)
+    again, same = pyspiel.deserialize_game_and_state(pyspiel.serialize_game_and_state(game, state))
+    assert str(same) == str(state)
+    assert str(again) == str(pickle.loads(pickle.dumps(game))) == str(game)
+
+
+def test_players_and_options_are_parameters() -> None:
+    game = pyspiel.load_game("trick_envs_full_pepper(num_players=3,lead_peppers=True)")
+    assert game.num_players() == 3
+    assert game.game.options == {"lead_peppers": True}
+    with pytest.raises(ValueError, match="num_players: pepper is for"):
+        full("pepper", 2)
+    with pytest.raises(TypeError, match="donguri"):
+        full("donguri", lead_peppers=True)
+    with pytest.raises(ValueError, match="there is no game 'bridge'"):
+        full("bridge")
+
+
+@every_game
+def test_openspiels_search_plays_it(name: str) -> None:
+    game, rng = full(name), np.random.RandomState(1)
+    bot = ismcts.ISMCTSBot(game, mcts.RandomRolloutEvaluator(1, rng), 2.0, 4, random_state=rng)
+    state = play(game.new_initial_state(), np.random.default_rng(1), 6)
+    for _ in range(3):
+        action = bot.step(state)
+        assert action in state.legal_actions()
+        state.apply_action(action)
+
+
+@every_game
+def test_counterfactual_regret_is_sampled_on_it(name: str) -> None:
+    game = full(name)
+    solver = pyspiel.OutcomeSamplingMCCFRSolver(game, 0.6, 1)
+    solver.run_iteration()
+    state = deal(game.new_initial_state(), np.random.default_rng(0))
+    policy = solver.average_policy().action_probabilities(state)
+    assert sum(policy.values()) == pytest.approx(1)
+
+
+def test_fictitious_self_play_learns_on_it() -> None:
+    pytest.importorskip("torch")
+    pytest.importorskip("tree")
+    from open_spiel.python import rl_environment
+    from open_spiel.python.pytorch import nfsp
+
+    env = rl_environment.Environment(full("zaraba22"), seed=1)
+    size, actions = env.observation_spec()["info_state"][0], env.action_spec()["num_actions"]
+    agents = [
+        nfsp.NFSP(
+            seat, state_representation_size=size, num_actions=actions, hidden_layers_sizes=[8],
+            reservoir_buffer_capacity=64, anticipatory_param=0.1, batch_size=8, min_buffer_size_to_learn=8,
+        )
+        for seat in range(3)
+    ]  # fmt: skip
+    now = env.reset()
+    while not now.last():
+        now = env.step([agents[now.observations["current_player"]].step(now).action])
+    for agent in agents:
+        agent.step(now)
+    assert sum(now.rewards) == pytest.approx(0)
+
+
+def test_every_game_has_one() -> None:
+    assert {each.short_name for each in pyspiel.registered_games()} >= {
+        f"trick_envs_full_{each}" for each in game_names()
+    }
