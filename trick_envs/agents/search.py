@@ -25,7 +25,8 @@ class Comparison:
         advantages: ``(B, A) float32``: points by which an action was better than the baseline, the mean over worlds; 0
             for the baseline and for actions that were not tried.
         variances: ``(B, A) float32``: the variance of that difference over worlds.
-        counts: ``(B, A) int32``: in how many worlds an action was tried: 0 where it is illegal, or the only one.
+        counts: ``(B, A) int32``: in how many worlds an action was tried: 0 where it is illegal, or the only one, and
+            for the baseline of ``pimc``, which is not compared with itself.
     """
 
     actions: Actions
