@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import itertools
-import math
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -19,14 +17,15 @@ from trick_envs.engine.cards import WORD, members
 from trick_envs.engine.game import Game
 from trick_envs.engine.kernels.playing import ZERO_SUM
 from trick_envs.engine.registry import game_names, game_type, load_game
-from trick_envs.engine.state import OVER, copy_states
+from trick_envs.engine.state import copy_states
+from trick_envs.interfaces.openspiel.deal import DealGame, DealObserver, DealPosition, DealState, deal_type
 from trick_envs.matches.reading import places
 
 Play = tuple[int, int, int]  # the seat, its action, and who knows the action: a set of seats, as bits
 
 
 @dataclass(frozen=True)
-class FullPosition:
+class FullPosition(DealPosition):
     """A position in a deal. It is immutable, so copies of a state share it.
 
     Attributes:
@@ -47,20 +46,9 @@ class FullPosition:
     before: FullPosition | None = None
     digests: dict[int, str] = field(default_factory=dict)
 
-    def __deepcopy__(self, memo: Any) -> FullPosition:
-        return self
-
     @property
     def dealing(self) -> bool:
         return len(self.dealt) < self.game.deck.size
-
-    @property
-    def over(self) -> bool:
-        return bool(self.record["phase"][0] == OVER)
-
-    @property
-    def seat(self) -> int:
-        return int(self.record["seat"][0])
 
     def undealt(self) -> dict[int, int]:
         """How many cards of each kind are not dealt yet; kinds ascend."""
@@ -122,10 +110,8 @@ class FullPosition:
         return dataclasses.replace(self, record=record, plays=plays, before=None, digests={seat: self.digest(seat)})
 
 
-class FullGame(pyspiel.Game):
+class FullGame(DealGame):
     """A deal of a game as a ``pyspiel.Game``. ``FULL_GAMES`` has a subclass for every game."""
-
-    name: str  # the game
 
     def __init__(self, params: dict[str, Any] | None = None) -> None:
         kind = game_type(self.name)
@@ -133,22 +119,7 @@ class FullGame(pyspiel.Game):
         self.game = game = load_game(
             self.name, options["num_players"], 1, **{each: options[each] for each in kind.options}
         )
-        most = float(game.deck.size * (len(game.deck.ranks) + 1))  # no card counts more
-        info = pyspiel.GameInfo(
-            num_distinct_actions=game.num_actions,
-            max_chance_outcomes=game.deck.kinds,
-            num_players=game.num_players,
-            min_utility=-most,
-            max_utility=most,
-            utility_sum=0.0,
-            max_game_length=self.most_plays,
-        )
-        super().__init__(_game_type(self.name), info, options)
-
-    @property
-    def most_plays(self) -> int:
-        """An upper bound on the decisions in a deal: every trick takes at least one card from a hand."""
-        return self.game.num_players**2 * self.game.hand_size
+        super().__init__(game, _game_type(self.name), game.deck.kinds, options)
 
     def max_chance_nodes_in_history(self) -> int:
         return self.game.deck.size
@@ -156,30 +127,13 @@ class FullGame(pyspiel.Game):
     def new_initial_state(self) -> FullState:
         return FullState(self)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return pyspiel.load_game, (str(self),)
 
-    def make_py_observer(self, iig_obs_type: Any = None, params: dict[str, Any] | None = None) -> FullObserver:
-        return FullObserver(self, iig_obs_type or pyspiel.IIGObservationType(perfect_recall=False), params)
-
-
-class FullState(pyspiel.State):
+class FullState(DealState):
     """A ``FullPosition`` as a ``pyspiel.State``."""
 
     def __init__(self, game: FullGame) -> None:
         super().__init__(game)
         self.position = FullPosition(game.game, game.game.template, (0.0,) * game.game.num_players)
-
-    def current_player(self) -> int:
-        if self.position.dealing:
-            return pyspiel.PlayerId.CHANCE
-        return pyspiel.PlayerId.TERMINAL if self.position.over else self.position.seat
-
-    def is_terminal(self) -> bool:
-        return not self.position.dealing and self.position.over
-
-    def returns(self) -> list[float]:
-        return list(self.position.returns)
 
     def chance_outcomes(self) -> list[tuple[int, float]]:
         undealt = self.position.undealt()
@@ -219,7 +173,7 @@ class FullState(pyspiel.State):
         return state
 
 
-class FullObserver:
+class FullObserver(DealObserver):
     """What a player sees: an observer of OpenSpiel.
 
     The tensor has the seat, its observation as in the environments, and, for information states, every play that it
@@ -231,27 +185,17 @@ class FullObserver:
         dict: its parts: ``player`` (players,), ``observation`` (D,), ``plays`` (decision, suit and rank).
     """
 
-    def __init__(self, game: FullGame, iig_obs_type: Any, params: dict[str, Any] | None = None) -> None:
-        if params or not iig_obs_type.public_info or iig_obs_type.private_info != pyspiel.PrivateInfoType.SINGLE_PLAYER:
-            raise ValueError("observers show what is public and the player's own cards, and have no parameters")
-        deck, self._all_plays = game.game.deck, iig_obs_type.perfect_recall
-        shapes: dict[str, tuple[int, ...]] = {
-            "player": (game.game.num_players,),
-            "observation": (game.game.layout.size,),
-        }
-        if self._all_plays:
-            shapes["plays"] = (game.most_plays, len(deck.suits) + len(deck.ranks))
-        ends = list(itertools.accumulate(map(math.prod, shapes.values())))
-        self.tensor = np.zeros(ends[-1], np.float32)
-        parts = np.split(self.tensor, ends[:-1])
-        self.dict = {name: part.reshape(shape) for (name, shape), part in zip(shapes.items(), parts, strict=True)}
+    @staticmethod
+    def sizes(game: FullGame) -> tuple[int, int]:
+        deck = game.game.deck
+        return game.game.layout.size, len(deck.suits) + len(deck.ranks)
 
     def set_from(self, state: FullState, player: int) -> None:
         position, deck = state.position, state.position.game.deck
         self.tensor[:] = 0.0
         self.dict["player"][player] = 1.0
         self.dict["observation"][:] = position.view(player)
-        if self._all_plays:
+        if "plays" in self.dict:
             for row, (_, action, known) in zip(self.dict["plays"], position.plays, strict=False):
                 if known >> player & 1:
                     suit, rank = divmod(action, len(deck.ranks))
@@ -260,7 +204,7 @@ class FullObserver:
     def string_from(self, state: FullState, player: int) -> str:
         position, deck = state.position, state.position.game.deck
         pieces = [f"{place}: {' '.join(deck.format_all(some))}" for place, some in _visible(position, player) if some]
-        if self._all_plays:
+        if "plays" in self.dict:
             pieces += [_plays(position, player), position.digest(player)]
         else:
             pieces.append(hashlib.sha256(position.view(player).tobytes()).hexdigest()[:16])
@@ -285,24 +229,13 @@ def _plays(position: FullPosition, player: int | None) -> str:
     return "played: " + ", ".join(told)
 
 
+FullGame.observer = FullObserver
+
+
 def _game_type(name: str) -> Any:
     game = game_type(name)
-    return pyspiel.GameType(
-        short_name=f"trick_envs_full_{name}",
-        long_name=f"{game.title}, one deal",
-        dynamics=pyspiel.GameType.Dynamics.SEQUENTIAL,
-        chance_mode=pyspiel.GameType.ChanceMode.EXPLICIT_STOCHASTIC,
-        information=pyspiel.GameType.Information.IMPERFECT_INFORMATION,
-        utility=pyspiel.GameType.Utility.ZERO_SUM,
-        reward_model=pyspiel.GameType.RewardModel.TERMINAL,
-        max_num_players=max(game.players),
-        min_num_players=min(game.players),
-        provides_information_state_string=True,
-        provides_information_state_tensor=True,
-        provides_observation_string=True,
-        provides_observation_tensor=True,
-        parameter_specification={"num_players": game.default_players, **game.options},
-    )
+    parameters = {"num_players": game.default_players, **game.options}
+    return deal_type(name, f"trick_envs_full_{name}", "one deal", min(game.players), parameters)
 
 
 FULL_GAMES: dict[str, type[FullGame]] = {

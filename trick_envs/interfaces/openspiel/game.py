@@ -7,39 +7,23 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import pyspiel
 
 from trick_envs.engine.registry import game_type
+from trick_envs.interfaces.openspiel.deal import DealGame, DealObserver, DealState, deal_type
 from trick_envs.interfaces.openspiel.variant import NAMES, SIZES, Hand, Position, load_variant
 from trick_envs.matches.reading import places
 
 
-class SmallGame(pyspiel.Game):
+class SmallGame(DealGame):
     """A variant as a ``pyspiel.Game``. ``GAMES`` has a subclass for every game that has variants."""
-
-    name: str  # the game
 
     def __init__(self, params: dict[str, Any] | None = None) -> None:
         options = {**SIZES, **game_type(self.name).options, **(params or {})}
         sizes = {size: options.pop(size) for size in SIZES}
         self.variant = variant = load_variant(self.name, *sizes.values(), tuple(options.items()))
-        most = float(variant.deck.size * (len(variant.deck.ranks) + 1))  # no card counts 2 more than its suit has cards
-        info = pyspiel.GameInfo(
-            num_distinct_actions=variant.num_actions,
-            max_chance_outcomes=math.comb(variant.deck.size, variant.hand_size),
-            num_players=variant.num_players,
-            min_utility=-most,
-            max_utility=most,
-            utility_sum=0.0,
-            max_game_length=self.most_plays,
-        )
-        super().__init__(_game_type(self.name), info, {**sizes, **options})
-
-    @property
-    def most_plays(self) -> int:
-        """An upper bound on the decisions in a deal: every trick takes at least one card from a hand."""
-        return self.variant.num_players**2 * self.variant.hand_size
+        hands = math.comb(variant.deck.size, variant.hand_size)
+        super().__init__(variant, _game_type(self.name), hands, {**sizes, **options})
 
     def max_chance_nodes_in_history(self) -> int:
         return self.variant.num_players
@@ -47,31 +31,14 @@ class SmallGame(pyspiel.Game):
     def new_initial_state(self) -> SmallState:
         return SmallState(self)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return pyspiel.load_game, (str(self),)
 
-    def make_py_observer(self, iig_obs_type: Any = None, params: dict[str, Any] | None = None) -> Observer:
-        return Observer(self, iig_obs_type or pyspiel.IIGObservationType(perfect_recall=False), params)
-
-
-class SmallState(pyspiel.State):
+class SmallState(DealState):
     """A ``Position`` as a ``pyspiel.State``."""
 
     def __init__(self, game: SmallGame) -> None:
         super().__init__(game)
         variant = game.variant
         self.position = Position(variant, variant.template, (), (), (0.0,) * variant.num_players)
-
-    def current_player(self) -> int:
-        if self.position.dealing:
-            return pyspiel.PlayerId.CHANCE
-        return pyspiel.PlayerId.TERMINAL if self.position.over else self.position.seat
-
-    def is_terminal(self) -> bool:
-        return self.position.over
-
-    def returns(self) -> list[float]:
-        return list(self.position.returns)
 
     def chance_outcomes(self) -> list[tuple[int, float]]:
         variant = self.position.variant
@@ -117,7 +84,7 @@ class SmallState(pyspiel.State):
                     return state
 
 
-class Observer:
+class Observer(DealObserver):
     """What a player sees: an observer of OpenSpiel.
 
     The tensor has the seat, its observation as in the environments, and, for information states, every play so far,
@@ -128,17 +95,9 @@ class Observer:
         dict: its parts: ``player`` (players,), ``observation`` (view_size,), ``plays`` (decision, action).
     """
 
-    def __init__(self, game: SmallGame, iig_obs_type: Any, params: dict[str, Any] | None = None) -> None:
-        if params or not iig_obs_type.public_info or iig_obs_type.private_info != pyspiel.PrivateInfoType.SINGLE_PLAYER:
-            raise ValueError("observers show what is public and the player's own cards, and have no parameters")
-        variant = game.variant
-        shapes: dict[str, tuple[int, ...]] = {"player": (variant.num_players,), "observation": (variant.view_size,)}
-        if iig_obs_type.perfect_recall:
-            shapes["plays"] = (game.most_plays, variant.num_actions)
-        ends = list(itertools.accumulate(map(math.prod, shapes.values())))
-        self.tensor = np.zeros(ends[-1], np.float32)
-        parts = np.split(self.tensor, ends[:-1])
-        self.dict = {name: part.reshape(shape) for (name, shape), part in zip(shapes.items(), parts, strict=True)}
+    @staticmethod
+    def sizes(game: SmallGame) -> tuple[int, int]:
+        return game.variant.view_size, game.variant.num_actions
 
     def set_from(self, state: SmallState, player: int) -> None:
         position = state.position
@@ -164,24 +123,11 @@ class Observer:
         return " | ".join([f"player_{player}", *pieces])
 
 
+SmallGame.observer = Observer
+
+
 def _game_type(name: str) -> Any:
-    game = game_type(name)
-    return pyspiel.GameType(
-        short_name=f"trick_envs_{name}",
-        long_name=f"{game.title}, a small variant",
-        dynamics=pyspiel.GameType.Dynamics.SEQUENTIAL,
-        chance_mode=pyspiel.GameType.ChanceMode.EXPLICIT_STOCHASTIC,
-        information=pyspiel.GameType.Information.IMPERFECT_INFORMATION,
-        utility=pyspiel.GameType.Utility.ZERO_SUM,
-        reward_model=pyspiel.GameType.RewardModel.TERMINAL,
-        max_num_players=max(game.players),
-        min_num_players=2,
-        provides_information_state_string=True,
-        provides_information_state_tensor=True,
-        provides_observation_string=True,
-        provides_observation_tensor=True,
-        parameter_specification={**SIZES, **game.options},
-    )
+    return deal_type(name, f"trick_envs_{name}", "a small variant", 2, {**SIZES, **game_type(name).options})
 
 
 GAMES: dict[str, type[SmallGame]] = {name: type(f"Small_{name}", (SmallGame,), {"name": name}) for name in NAMES}

@@ -17,7 +17,8 @@ from trick_envs.engine.cards import Deck, members
 from trick_envs.engine.game import Game, GameType
 from trick_envs.engine.kernels.playing import ZERO_SUM
 from trick_envs.engine.registry import game_names, game_type, load_game
-from trick_envs.engine.state import OVER, copy_states
+from trick_envs.engine.state import copy_states
+from trick_envs.interfaces.openspiel.deal import DealPosition
 from trick_envs.matches.reading import places
 
 Hand = tuple[int, ...]
@@ -120,7 +121,7 @@ def _check_leads(variant: Variant) -> None:
 
 
 @dataclass(frozen=True)
-class Position:
+class Position(DealPosition):
     """A position in a deal. It is immutable, so copies of a state share it.
 
     Attributes:
@@ -137,20 +138,9 @@ class Position:
     plays: tuple[tuple[int, int], ...]
     returns: tuple[float, ...]
 
-    def __deepcopy__(self, memo: Any) -> Position:
-        return self
-
     @property
     def dealing(self) -> bool:
         return len(self.hands) < self.variant.num_players
-
-    @property
-    def over(self) -> bool:
-        return bool(self.record["phase"][0] == OVER)
-
-    @property
-    def seat(self) -> int:
-        return int(self.record["seat"][0])
 
     def dealt(self, hand: Hand) -> Position:
         """The position after the next seat has got its hand."""
