@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 pytest.importorskip("sb3_contrib")
+from helpers import SMALL_RUN
 from rich.console import Console
 
 from training import bench, run
@@ -28,20 +29,7 @@ from trick_envs.matches.seating import seatings
 CONFIGS = sorted((Path(__file__).parent.parent / "configs").glob("*.yaml"))
 QUIET = Console(quiet=True)
 SMALL = {
-    "game": "donguri",
-    "num_players": 3,
-    "stages": [
-        {
-            "method": "ppo",
-            "total_samples": 3000,
-            "checkpoint_every_samples": 1000,
-            "evaluate_every_samples": 1000,
-            "n_envs": 16,
-            "n_steps": 32,
-            "batch_size": 128,
-        }
-    ],
-    "network": {"width": 16, "depth": 2},
+    **SMALL_RUN,
     "evaluation": {"deals": 5, "final_deals": 10},
 }
 LABELS = {"method": "expert_iteration"}
