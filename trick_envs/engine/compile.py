@@ -2,7 +2,7 @@
 
 Numba caches machine code on disk, but does not notice an edit in a function that is called from another file: after a
 change of a rule, the old code would still run. So the cache folder is named by a digest of the sources that
-the code depends on: everything in ``engine/`` and in the folder of the game.
+the code depends on: everything in ``engine/`` and in the folder of the game, but for its pictures.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import numba
 F = TypeVar("F", bound=Callable[..., Any])
 
 _ENGINE = Path(__file__).parent
+_DRAWS = "view.py"  # a game's pictures: nothing in there is compiled
 _KEPT = 12  # cache folders of older sources that are kept, so that switching between versions does not recompile
 
 
@@ -38,6 +39,8 @@ def cache_root() -> Path:
 def _folder_digest(folder: Path) -> bytes:
     digest = hashlib.sha256()
     for path in sorted(folder.rglob("*.py") if folder == _ENGINE else folder.glob("*.py")):
+        if path.name == _DRAWS:
+            continue
         digest.update(str(path.relative_to(folder)).encode() + b"\0" + path.read_bytes())
     return digest.digest()
 

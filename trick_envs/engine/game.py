@@ -46,6 +46,7 @@ class GameType:
         teams: whether seats 0 and 2 play against seats 1 and 3.
         hands_seen: whether a seat may come to know cards in the hands of others (observations then show which).
         suits_alike: whether the rules treat all suits alike, apart from what the position says of each, such as trump.
+        view: the module that shows what only this game has (``trick_envs/view``), if it has such a thing.
         version: version of the environment; records and policies of other versions are rejected.
     """
 
@@ -66,6 +67,7 @@ class GameType:
     teams: bool = False
     hands_seen: bool = False
     suits_alike: bool = True
+    view: ModuleType | None = None
     version: int = 0
 
     @cached_property

@@ -2,7 +2,7 @@
 
 from trick_envs.engine.game import GameType
 from trick_envs.engine.state import FOLLOW, LEAD
-from trick_envs.games.donguri import features, heuristic, rules
+from trick_envs.games.donguri import features, heuristic, rules, view
 
 GAME = GameType(
     name="donguri",
@@ -17,4 +17,5 @@ GAME = GameType(
     state=rules.DonguriState,
     blocks=features.blocks,
     demands={FOLLOW: "whoever has the led suit must play it"},
+    view=view,
 )

@@ -2,7 +2,7 @@
 
 from trick_envs.engine.game import GameType
 from trick_envs.engine.state import FOLLOW, LEAD, PICK
-from trick_envs.games.double_deck_whist import features, heuristic, hidden, rules
+from trick_envs.games.double_deck_whist import features, heuristic, hidden, rules, view
 
 GAME = GameType(
     name="double_deck_whist",
@@ -23,4 +23,5 @@ GAME = GameType(
     },
     teams=True,
     hands_seen=True,
+    view=view,
 )

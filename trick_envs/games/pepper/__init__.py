@@ -2,7 +2,7 @@
 
 from trick_envs.engine.game import GameType
 from trick_envs.engine.state import FOLLOW, LEAD
-from trick_envs.games.pepper import features, heuristic, rules
+from trick_envs.games.pepper import features, heuristic, rules, view
 
 GAME = GameType(
     name="pepper",
@@ -21,4 +21,5 @@ GAME = GameType(
         FOLLOW: "whoever has the led colour, in hand or as a pepper in front, must play it",
     },
     hand_places=("hand", "front"),
+    view=view,
 )

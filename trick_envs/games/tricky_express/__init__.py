@@ -2,7 +2,7 @@
 
 from trick_envs.engine.game import GameType
 from trick_envs.engine.state import FOLLOW, LEAD, PASS
-from trick_envs.games.tricky_express import features, heuristic, hidden, rules
+from trick_envs.games.tricky_express import features, heuristic, hidden, rules, view
 
 GAME = GameType(
     name="tricky_express",
@@ -23,4 +23,5 @@ GAME = GameType(
         FOLLOW: "whoever has the led suit must play it",
     },
     hands_seen=True,
+    view=view,
 )

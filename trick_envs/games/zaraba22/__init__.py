@@ -2,7 +2,7 @@
 
 from trick_envs.engine.game import GameType
 from trick_envs.engine.state import FOLLOW, KEEP, LEAD
-from trick_envs.games.zaraba22 import features, heuristic, rules
+from trick_envs.games.zaraba22 import features, heuristic, rules, view
 
 GAME = GameType(
     name="zaraba22",
@@ -20,4 +20,5 @@ GAME = GameType(
         FOLLOW: "whoever has a card of the suit of a lead card that is still there must play such a card",
         KEEP: "one of the two lead cards stays",
     },
+    view=view,
 )

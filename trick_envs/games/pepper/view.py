@@ -1,0 +1,1 @@
+"""What only this game has on its table."""

@@ -1,0 +1,1 @@
+"""What one observer sees of a table, as plain data, and drawings of it."""
