@@ -41,3 +41,14 @@ class Agent(Protocol):
     def seed(self, seed: int) -> None:
         """Reseeds its random choices."""
         ...
+
+
+def required(states: States | None, name: str) -> States:
+    """The records, for a player that cannot do without.
+
+    Raises:
+        ValueError: if there are none; names the player.
+    """
+    if states is None:
+        raise ValueError(f"{name} computes on the game itself: call act(observations, action_masks, env.states)")
+    return states

@@ -16,6 +16,7 @@ from trick_envs.engine.observation import VERSION
 
 METADATA_KEY = "trick_envs"
 FORMAT = 1
+ILLEGAL = -1e8  # the logit of an action that is not legal, as in sb3-contrib
 
 
 def observation_version(game: Game) -> str:
@@ -97,7 +98,7 @@ class PolicyAgent:
     def evaluate(
         self, observations: npt.NDArray[Any], action_masks: npt.NDArray[Any]
     ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
-        """Masked logits ``(B, A) float32`` (very negative where illegal) and values ``(B,) float32``."""
+        """Masked logits ``(B, A) float32`` (``ILLEGAL`` where illegal) and values ``(B,) float32``."""
         inputs = {
             "observation": np.asarray(observations, np.float32),
             "action_mask": np.asarray(action_masks, np.float32),

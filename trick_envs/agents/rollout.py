@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from trick_envs.agents.agent import Actions, Agent
+from trick_envs.agents.agent import Actions, Agent, required
 from trick_envs.agents.lockstep import lockstep_kernels
 from trick_envs.agents.search import Comparison
 from trick_envs.engine.game import Game
@@ -94,10 +94,7 @@ class RolloutAgent:
         self, observations: Any, action_masks: Any, states: States | None
     ) -> tuple[Actions, npt.NDArray[np.int64], npt.NDArray[np.float64]]:
         """The choices, the candidates ``(B, S)``, and their sums ``(3, B, S)``."""
-        if states is None:
-            raise ValueError(
-                f"{self.name} computes on the game itself: call act(observations, action_masks, env.states)"
-            )
+        states = required(states, self.name)
         candidates = self._candidates(observations, action_masks, states)
         sums, actions = np.zeros((3, *candidates.shape)), candidates[:, 0].copy()
         open_ = np.flatnonzero((candidates[:, 1:] >= 0).any(axis=1))

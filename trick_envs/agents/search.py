@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trick_envs.agents.agent import Actions, Agent
+from trick_envs.agents.agent import Actions, Agent, required
 from trick_envs.agents.greedy import GreedyAgent
 from trick_envs.engine.game import Game
 from trick_envs.engine.search.worlds import ROWS, WIDTH
@@ -101,10 +101,7 @@ class SearchAgent:
         self, observations: Any, action_masks: Any, states: States | None
     ) -> tuple[Actions, Actions, npt.NDArray[np.float64]]:
         """The choices, the baselines, and the kernels' statistics, ``(B, 4, WIDTH)``."""
-        if states is None:
-            raise ValueError(
-                f"{self.name} computes on the game itself: call act(observations, action_masks, env.states)"
-            )
+        states = required(states, self.name)
         baselines = np.asarray(self._baseline.act(observations, action_masks, states))
         actions, sums = baselines.copy(), np.zeros((len(states), 4, WIDTH))
         kernels, streams = self.game.kernels, np.zeros(len(states), np.uint64)
