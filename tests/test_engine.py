@@ -308,7 +308,7 @@ def test_an_unknown_option_is_an_error_that_names_the_options(name):
     with pytest.raises(ValueError, match="reward: expected one of 'score', 'zero_sum', 'win', not 'money'"):
         make(name, reward="money")
     with pytest.raises(ValueError, match="render_mode"):
-        make(name, render_mode="rgb_array")
+        make(name, render_mode="braille")
 
 
 def test_an_option_that_is_neither_true_nor_false_is_an_error():

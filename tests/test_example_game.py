@@ -23,6 +23,7 @@ SUITES = (
     "example_game/tests",
     "test_all_games.py",
     "test_twin_worlds.py",
+    "test_view.py",
     "test_reproducibility.py",
     "test_networks.py",
 )

@@ -133,7 +133,9 @@ def test_stable_baselines_check_env_has_nothing_to_say(name):
         ({"illegal": "punish"}, "illegal: expected one of 'terminate', 'raise', 'random', not 'punish'"),
         ({"reward": "fame"}, "reward: expected one of"),
         ({"num_players": 2}, "num_players: pepper is for"),
-        ({"render_mode": "braille"}, "render_mode: expected None, 'ansi' or 'human', not 'braille'"),
+        ({"render_mode": "braille"}, "render_mode: expected None, 'human', 'ansi' or 'rgb_array', not 'braille'"),
+        ({"render_view": "mine"}, "render_view: expected 'all' or a seat of 0 to 4, not 'mine'"),
+        ({"render_view": 5}, "render_view: expected 'all' or a seat of 0 to 4, not 5"),
     ],
 )
 @pytest.mark.filterwarnings("ignore:.*render_mode")

@@ -19,14 +19,13 @@ from training.network import (
     ILLEGAL,
     NetworkAgent,
     SelfPlayPolicy,
-    export_policy,
     matrix_precision,
     save_model,
     weights_of,
 )
 from training.ppo import new_ppo, prepare
 from training.suits import SuitColumns
-from trick_envs import BatchEnv, make_agent
+from trick_envs import BatchEnv, export_policy, make_agent
 from trick_envs.engine.game import Game
 from trick_envs.engine.registry import game_type, load_game
 from trick_envs.engine.symmetry import Relabelling

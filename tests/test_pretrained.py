@@ -243,8 +243,8 @@ def finish(path: Path, likes: Any = None, **values: Any) -> Path:
 def test_a_trained_policy_is_released_with_its_manifest(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from training.network import export_policy
     from training.ppo import new_ppo
+    from trick_envs import export_policy
 
     monkeypatch.setattr(release, "LADDER", LADDER)
     config = RunConfig.model_validate({"game": "donguri", "num_players": 3, "network": {"width": 16, "depth": 1}})

@@ -53,7 +53,6 @@ def assert_learns(model, steps):
 
 
 @pytest.mark.parametrize("name", GAMES)
-@pytest.mark.filterwarnings("ignore:.*render_mode='rgb_array'")
 def test_its_own_make_vec_env_takes_the_games_by_their_names(name):
     """It asks for ``render_mode="rgb_array"`` first."""
     env = env_util.make_vec_env(name, n_envs=2, seed=1)
@@ -61,7 +60,6 @@ def test_its_own_make_vec_env_takes_the_games_by_their_names(name):
     env.step(get_action_masks(env).argmax(axis=1))
 
 
-@pytest.mark.filterwarnings("ignore:.*render_mode='rgb_array'")
 def test_a_model_takes_the_game_by_its_name():
     assert_learns(sb3_contrib.MaskablePPO("MlpPolicy", PEPPER, **SMALL), 16)
 
@@ -81,7 +79,6 @@ def assert_alike(ours, theirs):
 
 @pytest.mark.parametrize("name", GAMES)
 @pytest.mark.parametrize("keys", [{}, {"mask_key": "mask", "observation_key": "obs"}])
-@pytest.mark.filterwarnings("ignore:.*render_mode='rgb_array'")
 def test_it_does_what_the_vector_of_single_environments_does(name, keys):
     options = {"num_deals": 2, "opponents": "random", **keys}
     ours, theirs = make_vec_env(name, 3, 7, env_kwargs=options), env_util.make_vec_env(name, 3, 7, env_kwargs=options)

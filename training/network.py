@@ -1,12 +1,7 @@
-"""The policy network, and its export to the ONNX file that is used outside of training."""
+"""The policy network."""
 
 from __future__ import annotations
 
-import contextlib
-import json
-import logging
-import warnings
-from collections.abc import Iterator
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -22,11 +17,10 @@ from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 from training.config import Network
 from training.files import replacing
 from training.suits import SuitHead, SuitLayers, ValueHead
-from trick_envs.agents.policy import METADATA_KEY, policy_metadata
+from trick_envs.agents.policy import ILLEGAL as ILLEGAL
 from trick_envs.engine.game import Game
 from trick_envs.engine.observation import scales
 
-ILLEGAL = -1e8  # the logit of an action that is not legal, as in sb3-contrib
 Weights = dict[str, npt.NDArray[Any]]
 
 
@@ -186,68 +180,6 @@ class InPlaceReLU(torch.nn.ReLU):
         super().__init__(inplace=True)
 
 
-class _Exported(torch.nn.Module):
-    def __init__(self, policy: Any) -> None:
-        super().__init__()
-        self.policy = policy
-
-    def forward(self, observation: torch.Tensor, action_mask: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        features = self.policy.features_extractor(observation)
-        latent_pi, latent_vf = self.policy.mlp_extractor(features)
-        logits = self.policy.action_net(latent_pi)
-        return torch.where(action_mask > 0.5, logits, ILLEGAL), self.policy.value_net(latent_vf).squeeze(1)
-
-
-@contextlib.contextmanager
-def _quiet_exporter() -> Iterator[None]:
-    """Silences the exporter's warnings about itself: about torchvision, and about future changes."""
-    logger = logging.getLogger("torch.onnx")
-    level = logger.level
-    logger.setLevel(logging.ERROR)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        logger.setLevel(level)
-
-
-def export_policy(policy: Any, game: Game, path: Path, run: dict[str, Any]) -> None:
-    """Writes a policy as an ONNX file: inputs observation and mask, outputs masked logits and value.
-
-    Args:
-        policy: an SB3 actor-critic policy.
-        game: the game it plays.
-        path: the file; it is replaced atomically.
-        run: how the policy was trained, for the file's metadata.
-    """
-    import onnx
-
-    example = (torch.zeros(2, game.layout.size), torch.ones(2, game.num_actions))
-    batch = torch.export.Dim("batch")
-    device = policy.device
-    exported = _Exported(policy).to("cpu").eval()
-    with _quiet_exporter():
-        program = torch.onnx.export(
-            exported,
-            example,
-            input_names=["observation", "action_mask"],
-            output_names=["logits", "value"],
-            dynamic_shapes=({0: batch}, {0: batch}),
-            dynamo=True,
-            verbose=False,
-        )
-    policy.to(device)
-    assert program is not None
-    model = program.model_proto
-    for part in (*model.graph.node, *model.graph.input, *model.graph.output, *model.graph.value_info, model.graph):
-        part.ClearField("metadata_props")  # the exporter's stack traces, with the paths of this machine
-        part.ClearField("doc_string")
-    onnx.helper.set_model_props(model, {METADATA_KEY: json.dumps(policy_metadata(game, run))})
-    with replacing(path) as temporary:
-        onnx.save(model, str(temporary))
-
-
 def save_model(model: Any, path: Path) -> None:
     """Saves an SB3 model; the file is replaced atomically."""
     with replacing(path) as temporary, temporary.open("wb") as file:
@@ -257,6 +189,15 @@ def save_model(model: Any, path: Path) -> None:
 def weights_of(policy: torch.nn.Module) -> Weights:
     """A copy of a network's weights, by name."""
     return {name: parameter.numpy(force=True).copy() for name, parameter in policy.named_parameters()}
+
+
+def policy_with_weights(game: Game, network: Network, weights: Weights) -> SelfPlayPolicy:
+    """A network with the weights of another, from ``weights_of``."""
+    policy = SelfPlayPolicy.for_game(game, network)
+    with torch.no_grad():
+        for key, parameter in policy.named_parameters():
+            parameter.copy_(torch.tensor(weights[key]))
+    return policy
 
 
 class NetworkAgent:
@@ -273,11 +214,7 @@ class NetworkAgent:
     @classmethod
     def with_weights(cls, game: Game, network: Network, weights: Weights, name: str = "policy") -> NetworkAgent:
         """A network that gets the weights of another, from ``weights_of``."""
-        policy = SelfPlayPolicy.for_game(game, network)
-        with torch.no_grad():
-            for key, parameter in policy.named_parameters():
-                parameter.copy_(torch.from_numpy(weights[key]))
-        return cls(policy, name)
+        return cls(policy_with_weights(game, network, weights), name)
 
     def seed(self, seed: int) -> None:
         """It makes no random choices."""

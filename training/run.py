@@ -11,19 +11,19 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # before torch starts its t
 
 from rich.console import Console
 from rich.progress import Progress
-from sb3_contrib import MaskablePPO
 
 import trick_envs
 from training.best_response import verdict
 from training.config import PPO, RunConfig, dump_config, load_config
 from training.evaluation import Result, evaluate, results_table
+from training.executor import TaskExecutor, make_executor
 from training.expert import train_by_search
 from training.files import write_json, write_text
 from training.monitor import CHECKPOINT, Monitor, load_progress
-from training.network import NetworkAgent, export_policy, save_model, weights_of
+from training.network import NetworkAgent, save_model, weights_of
 from training.past import cross_table, past_players
 from training.plots import learning_curve
-from training.ppo import leash, new_ppo, self_play_games, train_ppo
+from training.ppo import SelfPlayPPO, leash, new_ppo, self_play_games, train_ppo
 from training.progress import progress_bar
 from training.report import Finished, write_report
 from training.seeds import Purpose
@@ -31,6 +31,7 @@ from trick_envs.agents import make_agent
 from trick_envs.engine.game import Game
 
 ONE_ENV = PPO(n_envs=1, n_steps=2, batch_size=2)  # for a model that plays no games itself
+FEWEST_GAMES = 64  # of a rollout worker, unless the config says otherwise: networks are slow on smaller batches
 
 
 class RunError(RuntimeError):
@@ -41,13 +42,14 @@ class Interrupted(RuntimeError):
     """A run that the user has stopped, after saving; the message says how to resume it."""
 
 
-def train(config: RunConfig, folder: Path, console: Console) -> list[Result]:
+def train(config: RunConfig, folder: Path, console: Console, ray: str | None = None) -> list[Result]:
     """Trains from the start in a new folder.
 
     Args:
         config: of the run.
         folder: for its files; it must not contain a run already.
         console: where progress and results are shown.
+        ray: where the workers are, with Ray (``make_executor``).
 
     Returns:
         the final evaluation, one result per opponent.
@@ -58,14 +60,32 @@ def train(config: RunConfig, folder: Path, console: Console) -> list[Result]:
     """
     if (folder / "config.yaml").exists():
         raise RunError(f"{folder} holds a run already: continue it with --resume, or choose another --folder")
-    model = first_model(config)
-    folder.mkdir(parents=True, exist_ok=True)
-    write_text(folder / "config.yaml", dump_config(config))
-    return _run(config, folder, console, model)
+    with make_executor(config.workers, ray) as executor:
+        config = _with_rollout_workers(config, 1 if ray is None else executor.in_flight // 2)
+        model = first_model(config)
+        folder.mkdir(parents=True, exist_ok=True)
+        write_text(folder / "config.yaml", dump_config(config))
+        return _run(config, folder, console, model, executor, ray)
 
 
-def resume(folder: Path, console: Console) -> list[Result]:
+def _with_rollout_workers(config: RunConfig, workers: int) -> RunConfig:
+    """The config with a number of rollout workers in every stage of PPO: the weights depend on it."""
+    stages = [
+        stage.model_copy(update={"rollout_workers": max(1, min(workers, stage.n_envs // FEWEST_GAMES))})
+        if isinstance(stage, PPO) and stage.rollout_workers is None
+        else stage
+        for stage in config.stages
+    ]
+    return config.model_copy(update={"stages": stages})
+
+
+def resume(folder: Path, console: Console, ray: str | None = None) -> list[Result]:
     """Continues the run in a folder from its last checkpoint.
+
+    Args:
+        folder: of the run.
+        console: where progress and results are shown.
+        ray: where the workers are, with Ray; they need not be where they were before.
 
     Raises:
         RunError: if there is no run, or it is finished.
@@ -76,19 +96,26 @@ def resume(folder: Path, console: Console) -> list[Result]:
     if (folder / "evaluation.json").exists():
         raise RunError(f"the run in {folder} is finished: its policy is {folder / 'policy.onnx'}")
     config = load_config(folder / "config.yaml")
+    model = _saved_model(config, folder)
+    with make_executor(config.workers, ray) as executor:
+        return _run(config, folder, console, model, executor, ray)
+
+
+def _saved_model(config: RunConfig, folder: Path) -> SelfPlayPPO:
+    """The model of the last checkpoint, or the first one if there is none."""
     checkpoint = folder / CHECKPOINT
     if not checkpoint.is_file():
-        return _run(config, folder, console, first_model(config))
+        return first_model(config)
     progress = load_progress(folder)
     stage = config.stages[progress["stage"]]
     env = self_play_games(config, stage if isinstance(stage, PPO) else ONE_ENV, progress["samples"])
-    model = MaskablePPO.load(checkpoint, env=env, device=config.device)
+    model = SelfPlayPPO.load(checkpoint, env=env, device=config.device)
     model.set_random_seed(config.seed + progress["samples"])
     model.num_timesteps = progress["done"]  # of this stage, even if the run was stopped between two
-    return _run(config, folder, console, model)
+    return model
 
 
-def first_model(config: RunConfig) -> MaskablePPO:
+def first_model(config: RunConfig) -> SelfPlayPPO:
     """The model with which a run begins.
 
     Raises:
@@ -105,12 +132,14 @@ def first_model(config: RunConfig) -> MaskablePPO:
     return model
 
 
-def _new_model(config: RunConfig, number: int, samples: int) -> MaskablePPO:
+def _new_model(config: RunConfig, number: int, samples: int) -> SelfPlayPPO:
     stage = config.stages[number]
     return new_ppo(config, stage if isinstance(stage, PPO) else ONE_ENV, samples)
 
 
-def _run(config: RunConfig, folder: Path, console: Console, model: MaskablePPO) -> list[Result]:
+def _run(
+    config: RunConfig, folder: Path, console: Console, model: SelfPlayPPO, executor: TaskExecutor, ray: str | None
+) -> list[Result]:
     game = config.make_game()
     against = "" if config.against is None else f" against {config.against}"
     console.print(f"{game.title}, {game.num_players} players{against}: {_budget(config)} into {folder}")
@@ -122,19 +151,22 @@ def _run(config: RunConfig, folder: Path, console: Console, model: MaskablePPO) 
                     weights = model.policy.state_dict()
                     model = _new_model(config, number, monitor.samples)
                     model.policy.load_state_dict(weights)
-                _train_stage(config, number, model, monitor, folder)
+                _train_stage(config, number, model, monitor, folder, executor)
                 monitor.end_stage(model)
             results = _finish(config, game, folder, model, monitor, bar)
         except KeyboardInterrupt:
             monitor.stop(model)
-            raise Interrupted(f"stopped and saved; resume with:\n  trick train --resume --folder {folder}") from None
+            again = f"trick train --resume --folder {folder}" + ("" if ray is None else f" --ray {ray}")
+            raise Interrupted(f"stopped and saved; resume with:\n  {again}") from None
     console.print(results_table(results, f"{game.title}, {game.num_players} players: {folder}"))
     if config.against is not None:
         console.print(verdict(results[0]), highlight=False, markup=False, soft_wrap=True)
     return results
 
 
-def _train_stage(config: RunConfig, number: int, model: MaskablePPO, monitor: Monitor, folder: Path) -> None:
+def _train_stage(
+    config: RunConfig, number: int, model: SelfPlayPPO, monitor: Monitor, folder: Path, executor: TaskExecutor
+) -> None:
     stage = config.stages[number]
     if isinstance(stage, PPO):
         monitor.begin_stage(number, stage.total_samples)
@@ -142,10 +174,10 @@ def _train_stage(config: RunConfig, number: int, model: MaskablePPO, monitor: Mo
         if stage.leash > 0.0 and not anchor.is_file():
             save_model(model, anchor)
         leash(model, stage, anchor)
-        train_ppo(config, stage, model, monitor)
+        train_ppo(config, stage, model, monitor, executor)
     else:
         monitor.begin_stage(number, stage.total_labels)
-        train_by_search(config, stage, model, monitor, folder)
+        train_by_search(config, stage, model, monitor, folder, executor)
 
 
 def _budget(config: RunConfig) -> str:
@@ -156,12 +188,12 @@ def _budget(config: RunConfig) -> str:
 
 
 def _finish(
-    config: RunConfig, game: Game, folder: Path, model: MaskablePPO, monitor: Monitor, bar: Progress
+    config: RunConfig, game: Game, folder: Path, model: SelfPlayPPO, monitor: Monitor, bar: Progress
 ) -> list[Result]:
     """The files of a finished run: policy.zip, policy.onnx, learning_curve.png, report.html, evaluation.json."""
     save_model(model, folder / "policy.zip")
     run = {"seed": config.seed, "samples": monitor.samples, "trick_envs": trick_envs.__version__}
-    export_policy(model.policy, game, folder / "policy.onnx", run)
+    trick_envs.export_policy(model.policy, game, folder / "policy.onnx", run)
     deals, opponents = config.evaluation.final_deals, config.opponents
     task = bar.add_task("evaluation", total=deals * len(opponents), note="")
     results = []

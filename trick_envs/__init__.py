@@ -1,4 +1,4 @@
-"""Trick-taking card games for reinforcement learning.
+"""Trick-taking card games for reinforcement learning::
 
     from trick_envs import pepper_v0
     env = pepper_v0.env(num_players=5)
@@ -14,18 +14,20 @@ from typing import TYPE_CHECKING, Any
 
 import gymnasium
 
-from trick_envs.discovery import game_names
+from trick_envs.discovery import game_names, gymnasium_id
 
 if TYPE_CHECKING:
     from trick_envs.agents import make_agent
     from trick_envs.engine.registry import load_game
     from trick_envs.interfaces.batch import BatchEnv
+    from trick_envs.interfaces.export import export_policy
 
 __version__ = "0.1.0"
-__all__ = ["BatchEnv", "__version__", "game_names", "load_game", "make_agent"]
+__all__ = ["BatchEnv", "__version__", "export_policy", "game_names", "load_game", "make_agent"]
 
 _HOMES = {
     "BatchEnv": "trick_envs.interfaces.batch",
+    "export_policy": "trick_envs.interfaces.export",
     "load_game": "trick_envs.engine.registry",
     "make_agent": "trick_envs.agents",
 }
@@ -39,7 +41,7 @@ def __getattr__(name: str) -> Any:
 
 def _register() -> None:
     """Registers the games that are not registered yet."""
-    ids = {game: f"trick_envs/{''.join(map(str.capitalize, game.split('_')))}-v0" for game in game_names()}
+    ids = {game: gymnasium_id(game) for game in game_names()}
     new = [game for game in ids if ids[game] not in gymnasium.registry]
     for game in new:
         gymnasium.register(

@@ -44,3 +44,8 @@ def plug_ins(group: str) -> dict[str, EntryPoint]:
 def game_names() -> tuple[str, ...]:
     """The names of all games, in alphabetical order."""
     return tuple(sorted({*built_in_games(), *plug_ins(GAMES)}))
+
+
+def gymnasium_id(game: str) -> str:
+    """The id of a game in Gymnasium's registry, such as ``trick_envs/Pepper-v0``."""
+    return f"trick_envs/{''.join(map(str.capitalize, game.split('_')))}-v0"

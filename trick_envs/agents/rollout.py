@@ -144,11 +144,10 @@ class RolloutAgent:
             states, candidates, worlds, streams, np.zeros(1, self.game.dtype), np.zeros((ROWS, WIDTH), np.int64),
             branches, actions, places, seats,
         )  # fmt: skip
-        slope, offset = self._in_points()
         margins, judged, share = np.zeros(total), np.zeros(total), np.ones(total)
         for rows, estimates, decision in self._play(branches, actions, seats, margins, HORIZON):
             later = TRACE if decision < HORIZON else 0.0
-            judged[rows] += share[rows] * (1.0 - later) * (slope * estimates + offset)
+            judged[rows] += share[rows] * (1.0 - later) * self.in_points(estimates)
             share[rows] *= later
         values.reshape(-1)[places] = judged + share * margins
         return values
@@ -196,27 +195,32 @@ class RolloutAgent:
             actions[part] = logits.argmax(axis=1)
         return actions, values
 
-    def _in_points(self) -> tuple[float, float]:
+    def in_points(self, values: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+        """Values of the policy as margins in points: they are in units of the reward that it was trained with."""
+        if self._points is None:
+            self._points = self._calibrate()
+        slope, offset = self._points
+        return slope * values + offset
+
+    def _calibrate(self) -> tuple[float, float]:
         """Slope and offset that turn the policy's values into margins: least squares over deals that it plays itself.
 
-        Values are in units of the reward that it was trained with. The deals are always the same.
+        The deals are always the same.
         """
-        if self._points is None:
-            kernels, game = self.game.kernels, self.game
-            states, seats = np.zeros(CALIBRATION, game.dtype), np.arange(CALIBRATION) % game.num_players
-            kernels.reset_batch(states, game.template, np.arange(CALIBRATION, dtype=np.uint64))
-            observations = np.zeros((CALIBRATION, game.layout.size), np.int8)
-            masks, to_act = np.zeros((CALIBRATION, game.num_actions), np.int8), np.zeros(CALIBRATION, np.int64)
-            kernels.observe_batch(states, observations, masks, to_act)
-            actions, _ = self._judge(observations, masks)
-            margins, judged = np.zeros(CALIBRATION), []
-            for rows, values, _ in self._play(states, actions, seats, margins, np.iinfo(np.int64).max):
-                judged.append((rows, values))
-            rows, values = (np.concatenate(each) for each in zip(*judged, strict=True))
-            outcomes, spread = margins[rows], float(values.var())
-            slope = float(np.cov(values, outcomes, ddof=0)[0, 1]) / spread if spread > 0.0 else 0.0
-            self._points = slope, float(outcomes.mean() - slope * values.mean())
-        return self._points
+        kernels, game = self.game.kernels, self.game
+        states, seats = np.zeros(CALIBRATION, game.dtype), np.arange(CALIBRATION) % game.num_players
+        kernels.reset_batch(states, game.template, np.arange(CALIBRATION, dtype=np.uint64))
+        observations = np.zeros((CALIBRATION, game.layout.size), np.int8)
+        masks, to_act = np.zeros((CALIBRATION, game.num_actions), np.int8), np.zeros(CALIBRATION, np.int64)
+        kernels.observe_batch(states, observations, masks, to_act)
+        actions, _ = self._judge(observations, masks)
+        margins, judged = np.zeros(CALIBRATION), []
+        for rows, values, _ in self._play(states, actions, seats, margins, np.iinfo(np.int64).max):
+            judged.append((rows, values))
+        rows, values = (np.concatenate(each) for each in zip(*judged, strict=True))
+        outcomes, spread = margins[rows], float(values.var())
+        slope = float(np.cov(values, outcomes, ddof=0)[0, 1]) / spread if spread > 0.0 else 0.0
+        return slope, float(outcomes.mean() - slope * values.mean())
 
 
 def _statistics(sums: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.float64], ...]:

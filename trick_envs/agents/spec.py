@@ -102,7 +102,7 @@ def make_agent(spec: str, game: Game, seed: int = 0) -> Agent:
     """A player from its spec.
 
     Args:
-        spec: as in the table at the head of this file.
+        spec: such as ``"greedy"``, ``"ismcts:1000"`` or the path of a policy; ``docs/evaluation.md`` lists all.
         game: the game it is to play.
         seed: seed of its random choices.
 

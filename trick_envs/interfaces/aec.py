@@ -17,11 +17,12 @@ from trick_envs.engine.kernels.observing import ROOM_BEHIND
 from trick_envs.engine.kernels.playing import ILLEGAL
 from trick_envs.engine.rng import checked_seed, fresh_seed
 from trick_envs.engine.state import States
-from trick_envs.interfaces.arguments import check_render_mode
+from trick_envs.interfaces.rendering import ALL, FPS, MODES, Rendering
 from trick_envs.matches.given import GivenDeal, read_dealer, read_deals
 from trick_envs.matches.match import SEAT_BITS, Match, reward_mode
 from trick_envs.matches.reading import phase_name, why_illegal
-from trick_envs.matches.text import describe
+from trick_envs.matches.viewing import match_view
+from trick_envs.view import TableView
 
 _ONLY_AFTER_RESET = frozenset(
     {
@@ -41,32 +42,39 @@ _RESET_OPTIONS = ("dealer", "deals")
 class RawEnv(AECEnv[str, Any, Any]):
     """A trick-taking game as a PettingZoo AEC environment, without checks of the order of calls.
 
-    Observation: ``{"observation": (D,) float32, "action_mask": (A,) int8}``, relative to the seat; ``layout`` says
-    what is where. The mask is all zeros for a seat that does not act and for a finished game.
-    Action: ``Discrete(A)``, the kind of card to name (``game.deck.names``).
-    Reward: paid when a deal ends; see ``reward``.
-    End: all seats terminate on the same step, when the match is over.
-    State: ``state()``, ``(S,) float32``, the position with all hidden information.
+    - Observation: ``{"observation": (D,) float32, "action_mask": (A,) int8}``, relative to the seat; ``layout`` says
+      what is where. The mask is all zeros for a seat that does not act and for a finished game.
+    - Action: ``Discrete(A)``, the kind of card to name (``game.deck.names``).
+    - Reward: paid when a deal ends; see ``reward``.
+    - End: all seats terminate on the same step, when the match is over.
+    - State: ``state()``, ``(S,) float32``, the position with all hidden information.
 
     Args:
         game: the game.
         reward: ``"score"`` (the rules' points), ``"zero_sum"`` (own minus the mean of all; in team games own team
             minus the other) or ``"win"`` (at the end of the match the winners share +1, the others -1; 0 if all win).
-        render_mode: ``None``, ``"ansi"`` (``render()`` returns text) or ``"human"`` (every step prints it).
+        render_mode: ``None``, ``"ansi"`` (``render()`` returns text), ``"rgb_array"`` (``(600, 800, 3) uint8``, with
+            Pillow) or ``"human"`` (every step shows it: in a window with pygame-ce and a display, else as text).
+        render_view: ``"all"``, or the seat whose view is rendered. (``None``: ``render_observer`` says it.)
     """
 
-    def __init__(self, game: Game, reward: str = "score", render_mode: str | None = None) -> None:
+    def __init__(
+        self,
+        game: Game,
+        reward: str = "score",
+        render_mode: str | None = None,
+        render_view: int | str | None = ALL,
+    ) -> None:
         super().__init__()
+        self._rendering, self.render_observer = Rendering(game, render_mode, render_view), 0
         self.game, self.reward, self.render_mode = game, reward, render_mode
         name = f"{game.name}_v{game.type.version}"
-        modes = ["ansi", "human"]
         self.metadata: dict[str, Any] = {
             "name": name,
-            "render_modes": modes,
+            "render_modes": [*MODES],
             "is_parallelizable": False,
-            "render_fps": 2,
+            "render_fps": FPS,
         }
-        check_render_mode(render_mode, modes)
         self.num_players = game.num_players
         self.possible_agents = [f"player_{seat}" for seat in range(game.num_players)]
         self._seats = {agent: seat for seat, agent in enumerate(self.possible_agents)}
@@ -191,19 +199,24 @@ class RawEnv(AECEnv[str, Any, Any]):
         self.game.kernels.write_full_state(self._states, 0, out)
         return out.astype(np.float32)
 
-    def render(self) -> str | None:
-        """The table as text: returned in mode ``"ansi"``, printed in mode ``"human"``."""
+    def render(self) -> Any:
+        """The table: text in mode ``"ansi"``, ``(600, 800, 3) uint8`` in ``"rgb_array"``; ``"human"`` shows it."""
         if self.render_mode is None:
-            gymnasium.logger.warn("render() needs a render_mode: make the environment with 'ansi' or 'human'")
+            gymnasium.logger.warn(f"render() needs a render_mode: make the environment with one of {', '.join(MODES)}")
             return None
-        text = describe(self.game, self._states)
-        if self.render_mode == "ansi":
-            return text
-        print(text)
-        return None
+        return self._rendering.show(self._view())
 
     def close(self) -> None:
-        """Nothing to release: the environment can still be looked at, copied and reset."""
+        """Closes the window of mode ``"human"``; the environment can still be looked at, copied and reset."""
+        self._rendering.close()
+
+    def _view(self) -> TableView:
+        assert self._match is not None
+        return match_view(self._match, self._rendering.observer(self.render_observer))
+
+    def _repr_html_(self) -> str | None:
+        """The table as a picture, for notebooks, once there is a match."""
+        return None if self._match is None else self._view()._repr_html_()
 
     # --- what these games add ------------------------------------------------------------------------------------
 

@@ -106,8 +106,8 @@ class BatchEnv:
                 plays all.
 
         Returns:
-            rewards, ``(num_envs, players) float32``, and ends, ``(num_envs,) bool``: views, overwritten by the next
-            step. Where a match ended, observations already show the next one.
+            ``(num_envs, players) float32`` rewards and ``(num_envs,) bool`` ends, which the next step overwrites. Where
+            a match ended, observations already show the next one.
 
         Raises:
             ValueError: if an action is illegal; names game, seat, card and rule. No game has moved then.

@@ -70,7 +70,7 @@ class Env(RawEnv):
             EnvLogger.error_state_before_reset()
         return super().state()
 
-    def render(self) -> str | None:
+    def render(self) -> Any:
         if not self._has_reset:
             EnvLogger.error_render_before_reset()
         return super().render()
@@ -124,13 +124,14 @@ def _make(kind: Any, caller: str, game: str, options: dict[str, Any]) -> Any:
     for name in options:
         if name not in (*known, "num_players"):
             raise unknown_argument(caller, name, known)
-    own = {name: options.pop(name) for name in ("reward", "render_mode") if name in options}
+    own = {name: options.pop(name) for name in ("reward", "render_mode", "render_view") if name in options}
     return kind(load_game(game, **options), **own)
 
 
 def _signature(game: str) -> inspect.Signature:
     declared = game_type(game)
-    defaults: dict[str, Any] = {"num_deals": None, "reward": "score", "render_mode": None, **declared.options}
+    environment = {"num_deals": None, "reward": "score", "render_mode": None, "render_view": "all"}
+    defaults: dict[str, Any] = {**environment, **declared.options}
     if len(declared.players) > 1:
         defaults = {"num_players": declared.default_players, **defaults}
     by_name = inspect.Parameter.KEYWORD_ONLY

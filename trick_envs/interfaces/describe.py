@@ -5,6 +5,8 @@ from __future__ import annotations
 import inspect
 from collections.abc import Sequence
 
+from trick_envs.discovery import gymnasium_id
+from trick_envs.engine.game import Game
 from trick_envs.engine.registry import game_type, load_game
 from trick_envs.engine.state import PHASES, fields
 
@@ -12,42 +14,84 @@ from trick_envs.engine.state import PHASES, fields
 def describe_game(name: str) -> str:
     """A game in full, at its default number of players, as Markdown: the docstring of its ``*_v0`` module."""
     kind, game = game_type(name), load_game(name)
-    deck = game.deck
-    ranks = len(deck.ranks)
-    numbering = [
-        f"  {first} … {first + ranks - 1}  {' '.join(deck.names[first : first + ranks])}"
-        for first in range(0, deck.kinds, ranks)
-    ]
+    module = f"{name}_v{kind.version}"
+    low, high = min(block.low for block in game.layout), max(block.high for block in game.layout)
+    agents = " … ".join(f"`player_{seat}`" for seat in (0, game.num_players - 1))
+    facts = {
+        "Import": f"`from {kind.package} import {module}`",
+        "Environment": f"`{module}.env()`, or `raw_env()` without the checks of PettingZoo's standard wrappers",
+        "Gymnasium": f'`gymnasium.make("{gymnasium_id(name)}")`',
+        "Players": number_range(kind.players)
+        + (f", {kind.default_players} by default" if len(kind.players) > 1 else ", in two teams" * kind.teams),
+        "Agents": f"{agents}, clockwise",
+        "Action space": f"`Discrete({game.num_actions})`: which card is named",
+        "Observation": f"a dict: `observation`, `({game.layout.size},)` float32, and `action_mask`, "
+        f"`({game.num_actions},)` int8",
+        "Observation values": f"{low} … {high}",
+        "State": f"`({game.state_layout.size},)` float32",
+        "Phases": ", ".join(PHASES[phase] for phase in kind.phases),
+        "Deals in a match": number_range([kind.deals(kind.default_players)]),
+    }
+    numbers = f" with {game.num_players} players" if len(kind.players) > 1 else ""
     return "\n".join(
         [
-            f"# {kind.title} (`{name}`)",
+            f"# {kind.title}",
+            "",
+            "| | |",
+            "| --- | --- |",
+            *(f"| {fact} | {meaning} |" for fact, meaning in facts.items()),
             "",
             inspect.getdoc(kind.modules[0]) or "",
             "",
-            f"Players: {number_range(kind.players)} (default {kind.default_players}). "
-            f"Phases: {', '.join(PHASES[phase] for phase in kind.phases)}. "
-            f"Options: {', '.join(f'{key}={value}' for key, value in kind.options.items()) or 'none'}.",
+            "## Arguments",
             "",
-            "## Environment",
-            "",
-            f"    from {kind.package} import {name}_v{kind.version}",
-            f"    env = {name}_v{kind.version}.env()  # raw_env() without the checks of PettingZoo's standard wrappers",
+            "Of the PettingZoo environments, all by name:",
             "",
             describe_arguments(name),
             "",
-            "Agents are `player_0`, `player_1`, …, clockwise. An observation is a dict: `observation`, "
-            f"({game.layout.size},) float32, and `action_mask`, ({game.num_actions},) int8, all zeros for a seat that "
-            "is not to act. Rewards are paid when a deal ends. All seats terminate together, when the match is over.",
+            *(["## Numbers of players", "", describe_sizes(name), ""] if len(kind.players) > 1 else []),
+            "## Observation",
             "",
-            f"## Actions: which card is named, Discrete({deck.kinds}) with {game.num_players} players",
-            "",
-            *numbering,
-            "",
-            f"## Observation: {game.layout.size} numbers with {game.num_players} players, relative to the observer",
+            f"The numbers of `observation`{numbers}, relative to the observer, who comes first; the others follow "
+            "clockwise. `action_mask` marks the legal actions; it is all zeros for a seat that is not to act.",
             "",
             game.layout.table(),
+            "",
+            "## Actions",
+            "",
+            f"Every decision names one card; the phase says what naming it means. The numbers of the cards{numbers}:",
+            "",
+            describe_actions(game),
+            "",
+            "## Rewards",
+            "",
+            "Rewards are paid when a deal ends, and are 0 otherwise: the points of the rules, or what `reward` makes "
+            "of them. All seats terminate together, when the match is over.",
         ]
     )
+
+
+def describe_actions(game: Game) -> str:
+    """The numbering of the actions, as a table with a row per suit."""
+    deck = game.deck
+    ranks = len(deck.ranks)
+    rows = [
+        f"| {first} … {first + ranks - 1} | {' '.join(deck.names[first : first + ranks])} |"
+        for first in range(0, deck.kinds, ranks)
+    ]
+    return "\n".join(["| actions | cards |", "| --- | --- |", *rows])
+
+
+def describe_sizes(name: str) -> str:
+    """What depends on the number of players, as a table."""
+    games = [load_game(name, players) for players in game_type(name).players]
+    rows = [
+        f"| {game.num_players} | {game.deck.size} | {game.hand_size} | {game.type.deals(game.num_players)} "
+        f"| {game.num_actions} | {game.layout.size} |"
+        for game in games
+    ]
+    head = ["| players | cards | in a hand | deals | actions | observation |", "| --- | --- | --- | --- | --- | --- |"]
+    return "\n".join([*head, *rows])
 
 
 def describe_arguments(name: str) -> str:
@@ -56,17 +100,18 @@ def describe_arguments(name: str) -> str:
     choice = f"seats, {number_range(kind.players)}; {kind.default_players} by default."
     listed = {
         **({"num_players": choice} if len(kind.players) > 1 else {}),
-        "num_deals": "exact number of deals in a match; None plays what the original plays or recommends.",
-        "reward": '"score" (the rules\' points), "zero_sum" (own minus the mean of all; in team games own team minus '
-        'the other) or "win" (at the end of the match the winners share +1, the others share -1; 0 if all win).',
-        "render_mode": 'None, "ansi" or "human".',
+        "num_deals": "exact number of deals in a match; `None` plays what the original plays or recommends.",
+        "reward": '`"score"` (the rules\' points), `"zero_sum"` (own minus the mean of all; in team games own team '
+        'minus the other) or `"win"` (at the end of the match the winners share +1, the others -1; 0 if all win).',
+        "render_mode": '`None`, `"ansi"` (text), `"rgb_array"` (pixels) or `"human"` (a window, or printed text).',
+        "render_view": '`"all"`, or the seat whose view is rendered.',
         **{
-            option: f"True or False (default {each.default}): {each.meaning}."
+            option: f"`True` or `False` (default `{each.default}`): {each.meaning}."
             for option, each in fields(kind.state).items()
             if each.default is not None
         },
     }
-    return "\n".join(["Arguments, all by name:", "", *(f"- `{key}`: {meaning}" for key, meaning in listed.items())])
+    return "\n".join(f"- `{key}`: {meaning}" for key, meaning in listed.items())
 
 
 def number_range(numbers: Sequence[int]) -> str:

@@ -18,6 +18,7 @@ from trick_envs.interfaces.aec import RawEnv
 from trick_envs.interfaces.arguments import load_game_for, whole_number
 from trick_envs.interfaces.forfeit import illegal_warning, worst_total
 from trick_envs.interfaces.masking import OBSERVATION_KEY, Masking
+from trick_envs.interfaces.rendering import FPS, MODES
 from trick_envs.matches.loop import play_on
 from trick_envs.matches.seating import Opponent, Opponents, checked_seat, illegal_mode
 
@@ -28,11 +29,11 @@ Info = dict[str, Any]
 class SeatEnv(gymnasium.Env[Observation, np.int64]):
     """A trick-taking game from one seat. Make it with ``gymnasium.make("trick_envs/Pepper-v0", …)``.
 
-    Observation: ``(D,) float32``, relative to the seat; ``game.layout`` says what is where. With a ``mask_key``, a dict
-    of this vector and the mask.
-    Action: ``Discrete(A)``, the kind of card to name; ``info["action_mask"]``, ``(A,) int8``, marks the legal ones.
-    Reward: the sum of the learner's rewards since its last action, including those for plays of the opponents.
-    End: ``terminated`` when the match is over, or by an illegal action; nothing truncates.
+    - Observation: ``(D,) float32``, relative to the seat; ``game.layout`` says what is where. With a ``mask_key``, a
+      dict of this vector and the mask.
+    - Action: ``Discrete(A)``, the kind of card to name; ``info["action_mask"]``, ``(A,) int8``, marks the legal ones.
+    - Reward: the sum of the learner's rewards since its last action, including those for plays of the opponents.
+    - End: ``terminated`` when the match is over, or by an illegal action; nothing truncates.
 
     A seed gives the same deals as in all other interfaces, whoever plays them. The learner's seat and the choices of
     random opponents come from a separate random stream, which the seed of the match determines.
@@ -49,7 +50,8 @@ class SeatEnv(gymnasium.Env[Observation, np.int64]):
         reward: ``"score"``, ``"zero_sum"`` or ``"win"``.
         num_players: seats, where the rules allow a choice.
         num_deals: exact length of a match; ``None`` plays what the original plays or recommends.
-        render_mode: ``None``, ``"ansi"`` or ``"human"``.
+        render_mode: ``None``, ``"ansi"``, ``"rgb_array"`` or ``"human"``, as in the AEC environment.
+        render_view: whose view is rendered: ``None``, the learner's, another seat's, or ``"all"``.
         mask_key, observation_key: make the observation a dict of the mask and the vector under these keys, such as
             ``"action_mask"`` and ``"observations"``; ``mask_key=None`` leaves it a vector.
         end_mask: the mask when the match is over, ``"zeros"`` or ``"ones"``. All zeros are NaN in a softmax of masked
@@ -62,7 +64,7 @@ class SeatEnv(gymnasium.Env[Observation, np.int64]):
         seat: where the learner sits in this match.
     """
 
-    metadata: dict[str, Any] = {"render_modes": ["ansi", "human"], "render_fps": 2}  # noqa: RUF012
+    metadata: dict[str, Any] = {"render_modes": [*MODES], "render_fps": FPS}  # noqa: RUF012
 
     def __init__(
         self,
@@ -74,13 +76,14 @@ class SeatEnv(gymnasium.Env[Observation, np.int64]):
         num_players: int | None = None,
         num_deals: int | None = None,
         render_mode: str | None = None,
+        render_view: int | str | None = None,
         mask_key: str | None = None,
         observation_key: str = OBSERVATION_KEY,
         end_mask: str = "zeros",
         **options: Any,
     ) -> None:
         self.game = load_game_for(SeatEnv.__init__, game, num_players, num_deals, options)
-        self.aec = RawEnv(self.game, reward, render_mode)
+        self.aec = RawEnv(self.game, reward, render_mode, render_view)
         self.render_mode = render_mode
         self._masking = Masking(self.game, mask_key, observation_key, end_mask)
         self.observation_space = self._masking.space
@@ -111,9 +114,12 @@ class SeatEnv(gymnasium.Env[Observation, np.int64]):
         super().reset(seed=seed)
         drawn = int(self.game.kernels.draw_seat(self.states, 0, self._stream))
         self.seat = next(place for place in (seat, self._wanted, drawn) if place >= 0)
+        self.aec.render_observer = self.seat
         self._agent = self.aec.possible_agents[self.seat]
         self._opponents.seed(int(self.states["seed"][0]))
         self._over, self._paid = False, 0.0
+        if self.render_mode == "human":
+            self.render()
         self._let_opponents_play()
         return self._observe()
 
@@ -158,8 +164,16 @@ class SeatEnv(gymnasium.Env[Observation, np.int64]):
         return self._mask.copy()
 
     def render(self) -> Any:
-        """The table as text: returned in mode ``"ansi"``, printed in mode ``"human"``."""
+        """The table: text in mode ``"ansi"``, ``(600, 800, 3) uint8`` in ``"rgb_array"``; ``"human"`` shows it."""
         return self.aec.render()
+
+    def close(self) -> None:
+        """Closes the window of mode ``"human"``."""
+        self.aec.close()
+
+    def _repr_html_(self) -> str | None:
+        """The table as a picture, for notebooks, once there is a match."""
+        return self.aec._repr_html_()
 
     def record(self) -> dict[str, Any]:
         """The match so far, as a JSON-serialisable dict (see the AEC environment)."""

@@ -1,10 +1,12 @@
-"""Stable-Baselines3: natively batched games as its ``VecEnv``. Only this module imports ``stable_baselines3``.
+"""Stable-Baselines3: natively batched games as its ``VecEnv``. ::
 
-from sb3_contrib import MaskablePPO
-from trick_envs.interfaces.sb3 import make_vec_env
+    from sb3_contrib import MaskablePPO
+    from trick_envs.interfaces.sb3 import make_vec_env
 
-model = MaskablePPO("MlpPolicy", make_vec_env("trick_envs/Pepper-v0", n_envs=256, seed=1))
-model.learn(100_000)
+    model = MaskablePPO("MlpPolicy", make_vec_env("trick_envs/Pepper-v0", n_envs=256, seed=1))
+    model.learn(100_000)
+
+Only this module imports ``stable_baselines3``.
 """
 
 from __future__ import annotations
@@ -92,6 +94,10 @@ class SeatVecEnv(VecEnv):
             pictures = self.games.render()
             return [None if pictures is None else pictures[i] for i in each]
         raise AttributeError(f"env_method: expected 'action_masks' or 'render', not {method_name!r}")
+
+    def get_images(self) -> list[Any]:
+        """Every table as pixels, in render mode ``"rgb_array"``."""
+        return list(self.games.render() or ())
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
         """Not possible: the games share their attributes."""

@@ -16,19 +16,21 @@ from gymnasium.vector.utils import batch_space
 from trick_envs.engine.kernels.seats import END_MATCH, RAISE
 from trick_envs.engine.rng import MAX_SEED, checked_seed, fresh_seed
 from trick_envs.engine.state import OVER
-from trick_envs.interfaces.arguments import check_render_mode, load_game_for
+from trick_envs.interfaces.arguments import load_game_for
 from trick_envs.interfaces.forfeit import illegal_warning, worst_total
 from trick_envs.interfaces.masking import OBSERVATION_KEY, Masking
+from trick_envs.interfaces.rendering import FPS, Rendering
 from trick_envs.matches.match import reward_mode
 from trick_envs.matches.reading import why_illegal
 from trick_envs.matches.seating import Opponent, Opponents, checked_seat, illegal_mode
-from trick_envs.matches.text import describe
+from trick_envs.view import table_view
 
 Vectors = npt.NDArray[np.float32]
 Observations = Vectors | dict[str, npt.NDArray[Any]]
 Rows = npt.NDArray[np.int64]
 Infos = dict[str, Any]
 
+_MODES = ("ansi", "rgb_array")
 _NOTHING_NAMED = np.zeros(0, np.int64)
 
 
@@ -39,21 +41,22 @@ class VectorSeatEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]])
     Every ``step`` plays on in all games until the learner is to act in each. Opponents ``"random"`` and ``"greedy"``
     are compiled; other agents act on all games that wait for them at once.
 
-    Observation: ``(num_envs, D) float32``, or with a ``mask_key`` a dict of this array and the masks.
-    Action: ``(num_envs,)`` integers.
-    ``infos["action_mask"]``: ``(num_envs, A) int8``.
+    - Observation: ``(num_envs, D) float32``, or with a ``mask_key`` a dict of this array and the masks.
+    - Action: ``(num_envs,)`` integers; ``infos["action_mask"]``, ``(num_envs, A) int8``, marks the legal ones.
+
     Every step returns new arrays.
 
     Args:
         game: the game, such as ``"pepper"``.
         num_envs: how many games.
-        seat, opponents, illegal, reward, num_players, num_deals, mask_key, observation_key, end_mask, options: as for
-            ``SeatEnv``, except that an ``Agent`` object is reseeded only by ``reset(seed=…)``, not for each match.
+        opponents: as for ``SeatEnv``, but only ``reset(seed=…)`` reseeds an ``Agent`` object, not every match.
+        seat, illegal, reward, num_players, num_deals, mask_key, observation_key, end_mask, options: as for ``SeatEnv``.
         autoreset_mode: when the next match of a game begins: with the step after the last one (``NEXT_STEP``, whose
             action is ignored), with the last one itself (``SAME_STEP``; the end is in ``infos["final_obs"]`` and
             ``infos["final_info"]``), or by ``reset(options={"reset_mask": …})`` (``DISABLED``). Gymnasium's enum, or
             the name (``"SAME_STEP"``) or value (``"SameStep"``) of one of its members.
-        render_mode: ``None`` or ``"ansi"``.
+        render_mode: ``None``, ``"ansi"`` or ``"rgb_array"``.
+        render_view: whose view is rendered: ``None``, the learner's in each game, another seat's, or ``"all"``.
 
     Attributes:
         game: the game.
@@ -73,6 +76,7 @@ class VectorSeatEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]])
         num_deals: int | None = None,
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         render_mode: str | None = None,
+        render_view: int | str | None = None,
         mask_key: str | None = None,
         observation_key: str = OBSERVATION_KEY,
         end_mask: str = "zeros",
@@ -80,11 +84,11 @@ class VectorSeatEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]])
     ) -> None:
         if isinstance(num_envs, bool) or not isinstance(num_envs, (int, np.integer)) or num_envs < 1:
             raise ValueError(f"num_envs: expected a whole number of 1 or more, not {num_envs!r}")
-        check_render_mode(render_mode, ["ansi"])
         self.game = load_game_for(VectorSeatEnv.__init__, game, num_players, num_deals, options)
         self.num_envs, self.render_mode = int(num_envs), render_mode
+        self._rendering = Rendering(self.game, render_mode, render_view, _MODES)
         self.autoreset_mode = _autoreset_mode(autoreset_mode)
-        self.metadata = {"render_modes": ["ansi"], "render_fps": 2, "autoreset_mode": self.autoreset_mode}
+        self.metadata = {"render_modes": [*_MODES], "render_fps": FPS, "autoreset_mode": self.autoreset_mode}
         self._masking = Masking(self.game, mask_key, observation_key, end_mask)
         self.single_observation_space = self._masking.space
         self.single_action_space = spaces.Discrete(self.game.num_actions)
@@ -188,12 +192,14 @@ class VectorSeatEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]])
         """The learners' legal actions, ``(num_envs, A) int8``; the ``end_mask`` where a match is over."""
         return self._masks.copy()
 
-    def render(self) -> tuple[str, ...] | None:
-        """Every table as text, in mode ``"ansi"``."""
+    def render(self) -> tuple[Any, ...] | None:
+        """Every table: as text in mode ``"ansi"``, as ``(600, 800, 3) uint8`` in mode ``"rgb_array"``."""
         if self.render_mode is None:
-            gymnasium.logger.warn("render() needs a render_mode: make the environment with 'ansi'")
+            gymnasium.logger.warn(f"render() needs a render_mode: make the environment with {' or '.join(_MODES)}")
             return None
-        return tuple(describe(self.game, self.states[i : i + 1]) for i in range(self.num_envs))
+        observers = [self._rendering.observer(seat) for seat in self.seats.tolist()]
+        views = (table_view(self.game, self.states[i : i + 1], seat) for i, seat in enumerate(observers))
+        return tuple(map(self._rendering.show, views))
 
     # --- inside --------------------------------------------------------------------------------------------------
 

@@ -1,1 +1,124 @@
-"""What only this game has on its table."""
+"""What only Double-Deck German Whist has on its table: trump, the stock, two cards face up, the tricks of the teams."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from trick_envs.engine.game import Game
+from trick_envs.engine.state import States
+from trick_envs.games.double_deck_whist.rules import HALF, MAJORITY
+from trick_envs.view.cards import face
+from trick_envs.view.pen import Area, Pen
+from trick_envs.view.style import BACK, FAINT, GOLD, INK, suit_style
+from trick_envs.view.table import SeatView, TableView, suit_name
+
+PANEL, PHONE_PANEL = ("right", 160), 70
+TRACK = "#e3d9c4"
+
+
+def refine(view: TableView, game: Game, states: States) -> TableView:
+    """Trump, the half, the tricks that count; while the winner picks, the trick still lies on the table."""
+    state, n = states[0], view.num_players
+    trump, won = view.suits[int(state["trump"])], state["won"].tolist()
+    tricks = int(state["tricks"])
+    if view.phase == "pick":
+        seats, cards = state["trick_seat"].tolist()[:n], state["trick"].tolist()[:n]
+        trick = tuple((seat, game.deck.kind(card)) for seat, card in zip(seats, cards, strict=True))
+        view = replace(view, trick=trick, led=trick[0][0], taking=int(state["taking"]))
+    half = 1 if tricks < HALF else 2
+    sections = {
+        "trump": trump, "half": half, "left": [max(HALF - tricks, 0), min(2 * HALF - tricks, HALF)], "won": won,
+        "deals_won": state["deals_won"].tolist(), "upturned": list(view.places["upturned"]),
+        "stock": len(view.places["stock"]),
+    }  # fmt: skip
+    lines = [
+        f"trump: {suit_name(trump)}; half {half}, {sections['left'][half - 1]} tricks left in it",
+        f"tricks that count: player_0 and player_2 {won[0]}, player_1 and player_3 {won[1]}",
+    ]
+    open_hand = "" if view.observer is None else view.seats[(view.observer - 1) % n].name
+    seats = tuple(
+        replace(seat, note="open hand" if seat.name == open_hand else "partner" if _partner(view, seat) else "")
+        for seat in view.seats
+    )
+    prompt = view.prompt
+    if view.phase == "pick" and view.acting is not None:
+        yours = view.acting == view.observer
+        prompt = f"{view.you(view.acting)} {'pick' if yours else 'to pick'} one of the two cards that lie face up"
+    return replace(view, seats=seats, sections=sections, lines=tuple(lines), prompt=prompt)
+
+
+def _partner(view: TableView, seat: SeatView) -> bool:
+    return view.observer is not None and (seat.seat - view.observer) % 4 == 2
+
+
+def draw(view: TableView, pen: Pen, area: Area) -> None:
+    """Trump, the stock with the two cards face up, and the tricks of the second half."""
+    now = view.sections
+    trump = suit_style(now["trump"], view.suits)
+    ours = 0 if view.observer is None else view.observer % 2
+    names = ("0 and 2", "1 and 3") if view.observer is None else ("you two", "they")
+    rows = [(names[i], now["won"][team], now["deals_won"][team]) for i, team in enumerate((ours, 1 - ours))]
+    half = now["half"]
+    told = f"{now['left'][half - 1]} left"
+    if area.height < area.width:
+        y = area.y + area.height / 2
+        pen.label(area.x + 10, area.y + 14, "trump", 10, FAINT)
+        pen.label(area.x + 28, y + 9, trump.symbol, 32, trump.colour, bold=True, anchor=0.5)
+        _face_up(view, pen, area.x + 62, area.y + 9, 37)
+        pen.label(area.x + 148, area.y + 16, "stock", 10, FAINT)
+        pen.label(area.x + 148, area.y + 33, str(now["stock"]), 15, INK, bold=True)
+        pen.label(area.x + 148, area.y + 54, f"half {half}: {told}", 10, FAINT)
+        for i, (name, won, _) in enumerate(rows):
+            _tricks(pen, area.x + 232, area.y + 17 + 26 * i, area.width - 242, name, won)
+        return
+    x, middle, width = area.x + 14, area.x + area.width / 2, area.width - 28
+    pen.label(x, area.y + 20, "trump", 12, FAINT)
+    pen.label(middle + 4, area.y + 48, trump.symbol, 54, trump.colour, bold=True, anchor=0.5)
+    if half == 1:
+        pen.box(x, area.y + 84, width, 1, TRACK)
+        pen.label(x, area.y + 100, "to be won", 12, FAINT)
+        pen.label(x + width, area.y + 100, f"stock {now['stock']}", 12, FAINT, anchor=1)
+        _face_up(view, pen, middle - 55, area.y + 114, 52)
+        y = area.y + 206
+    else:
+        y = area.y + 84
+    pen.box(x, y, width, 1, TRACK)
+    for number, label in ((1, "first half"), (2, "second half")):
+        ink = INK if number == half else FAINT
+        pen.label(x, y + 4 + 18 * number, label, 12, ink, bold=number == half)
+        left = f"{now['left'][number - 1]} left" if now["left"][number - 1] else "done"
+        pen.label(x + width, y + 4 + 18 * number, left, 12, ink, anchor=1)
+    y += 62
+    pen.box(x, y, width, 1, TRACK)
+    pen.label(x, y + 16, f"tricks, {MAJORITY} win the deal", 10.5, FAINT, width=width)
+    for i, (name, won, deals) in enumerate(rows):
+        _tricks(
+            pen, x, y + 38 + 36 * i, width, f"{name}, {deals} deals" if deals != 1 else f"{name}, 1 deal", won, True
+        )
+
+
+def _face_up(view: TableView, pen: Pen, x: float, y: float, width: float) -> None:
+    picks = view.phase == "pick"
+    for i, kind in enumerate(view.sections["upturned"]):
+        at = round(x + i * (width + 6))
+        pen.card(at, round(y), width, face(view.game, view.suits, view.ranks, kind, width))
+        if picks:
+            pen.box(at - 1, round(y) - 1, width + 2, 1.4 * width + 2, None, 5, stroke=GOLD, line=2.5)
+
+
+def _tricks(pen: Pen, x: float, y: float, width: float, name: str, won: int, below: bool = False) -> None:
+    """The tricks of a team in the second half, on the way to the majority."""
+    pen.label(x, y, name, 11, INK, bold=True, width=width - 24)
+    pen.label(x + width, y, str(won), 14, INK, bold=True, anchor=1)
+    step = width / HALF if below else (width - 76) / HALF
+    for i in range(HALF):
+        at = x + i * step if below else x + 54 + i * step
+        at_y = y + 11 if below else y - 3
+        pen.box(at, at_y, step - 1.5, 6, (GOLD if i < MAJORITY else BACK) if i < won else TRACK, 1.5)
+
+
+def draw_seat(view: TableView, seat: SeatView, pen: Pen, area: Area, dark: bool, ink: str) -> None:
+    """Whose partner it is, and whose hand lies open."""
+    partner = (seat.seat + 2) % view.num_players
+    told = seat.note or ("" if seat.seat == view.observer else f"with {view.seats[partner].name}")
+    pen.label(area.x, area.y + area.height / 2, told, 11, ink, width=area.width)

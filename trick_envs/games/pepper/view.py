@@ -1,1 +1,68 @@
-"""What only this game has on its table."""
+"""What only Pepper has on its table: the peppers in front of a seat, and what each costs now."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from trick_envs.engine.game import Game
+from trick_envs.engine.state import States
+from trick_envs.view.pen import Area, Pen, smooth
+from trick_envs.view.style import suit_style
+from trick_envs.view.table import SeatView, TableView
+
+POD = smooth(
+    (0.42, -0.5), (0.72, -0.2), (0.6, 0.3), (0.15, 0.72), (-0.45, 0.95), (-0.95, 0.85), (-0.5, 0.55), (-0.15, 0.15),
+    (-0.02, -0.3), (0.15, -0.52),
+)  # fmt: skip
+CAP = ((-0.02, -0.32), (0.15, -0.68), (0.55, -0.66), (0.82, -0.2), (0.5, -0.36), (0.3, -0.28))
+STEM = ((0.3, -0.62), (0.5, -1.0), (0.72, -0.95), (0.52, -0.6))
+LEAF = "#4f7a2e"
+
+
+def refine(view: TableView, game: Game, states: States) -> TableView:
+    """What each pepper costs now: 2, and 1 for every other card of its colour that the seat has taken."""
+    state, suits = states[0], len(view.suits)
+    taken = state["taken"].tolist()
+    costs, lines = [], []
+    seats = []
+    for seat in view.seats:
+        own = {}
+        for kind in seat.places["front"]:
+            assert kind is not None  # peppers lie open
+            colour = kind // len(view.ranks)
+            own[view.card(kind)] = 2 + taken[seat.seat * suits + colour]
+        costs.append(own)
+        seats.append(replace(seat, note=f"{sum(own.values())} to pay now") if own else seat)
+        if own:
+            lines.append(f"{seat.name} pays for {', '.join(f'{card} {cost}' for card, cost in own.items())}")
+    return replace(view, seats=tuple(seats), sections={"costs": costs}, lines=tuple(lines))
+
+
+def emblem(pen: Pen, kind: int, ranks: int, x: float, y: float, size: float, colour: str) -> bool:
+    """The 1 of a colour is a pepper."""
+    if kind % ranks:
+        return False
+    draw_pepper(pen, x, y, 1.15 * size, colour)
+    return True
+
+
+def draw_pepper(pen: Pen, x: float, y: float, size: float, colour: str) -> None:
+    pen.shape(x, y, POD, colour, size)
+    pen.shape(x, y, STEM, LEAF, size)
+    pen.shape(x, y, CAP, LEAF, size)
+
+
+def draw_seat(view: TableView, seat: SeatView, pen: Pen, area: Area, dark: bool, ink: str) -> None:
+    """The peppers in front with what they cost now, and the number of cards taken."""
+    y, peppers = area.y + area.height / 2, view.sections["costs"][seat.seat]
+    if not peppers or area.width - 34 * len(peppers) > 60:
+        pen.label(area.x + area.width, y, f"{len(seat.taken)} taken", 11, ink, anchor=1)
+    roomy = 30 * len(peppers) <= area.width
+    step = min(40.0, area.width / len(peppers)) if roomy and peppers else min(10.0, (area.width - 34) / 6)
+    for i, (card, cost) in enumerate(peppers.items()):
+        suit, x = suit_style(card[-1], view.suits), area.x + i * step
+        draw_pepper(pen, x + 7, y, 8.5, suit.light if dark else suit.colour)
+        if roomy:
+            pen.label(x + 15, y, f"−{cost}", 11, ink, bold=True)
+    if not roomy:  # all together
+        pen.label(area.x + area.width, y, f"−{sum(peppers.values())}", 11, ink, bold=True, anchor=1)

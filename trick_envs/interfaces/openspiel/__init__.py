@@ -1,4 +1,4 @@
-"""OpenSpiel: the games at full size, and variants that are small enough to search their whole tree.
+"""OpenSpiel: the games at full size, and variants that are small enough to search their whole tree. ::
 
     from trick_envs.interfaces.openspiel import exploitabilities, full, small
     full("pepper", num_players=5)  # a pyspiel.Game

@@ -1,0 +1,257 @@
+"""Policies of other frameworks, exported to files that play."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+
+from trick_envs import BatchEnv, donguri_v0, load_game, make_agent, pepper_v0
+from trick_envs.agents.policy import ILLEGAL
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("onnxscript")
+pytest.importorskip("onnxruntime")
+nn = torch.nn
+
+from trick_envs import export_policy  # noqa: E402
+from trick_envs.interfaces.export import _game  # noqa: E402
+
+GAME = load_game("donguri", 3)
+SIZE, ACTIONS = GAME.layout.size, GAME.num_actions
+ID = "trick_envs/Donguri-v0"
+SMALL = {"policy_kwargs": {"net_arch": [16]}, "seed": 1, "device": "cpu"}
+
+
+@pytest.fixture(autouse=True)
+def _one_thread():
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+class Masked(nn.Module):
+    """A module as CleanRL writes one: it masks by itself, and has a value."""
+
+    def __init__(self, size: int = SIZE, actions: int = ACTIONS) -> None:
+        super().__init__()
+        self.body = nn.Sequential(nn.Linear(size, 16), nn.Tanh(), nn.Dropout(0.5))
+        self.actor, self.critic = nn.Linear(16, actions), nn.Linear(16, 1)
+
+    def forward(self, observation: Any, action_mask: Any) -> tuple[Any, Any]:
+        hidden = self.body(observation)
+        return self.actor(hidden).masked_fill(action_mask == 0, -torch.inf), self.critic(hidden)
+
+
+def positions(game: Any = GAME) -> tuple[Any, Any]:
+    """Observations and masks in the course of random matches."""
+    games, rng, found = BatchEnv(game.name, 8, game.num_players), np.random.default_rng(0), []
+    games.reset(seed=3)
+    for _ in range(20):
+        found.append((games.observations.astype(np.float32), games.action_masks.astype(np.float32)))
+        games.step((rng.random(games.action_masks.shape) * games.action_masks).argmax(1))
+    observations, masks = map(np.concatenate, zip(*found, strict=True))
+    return observations, masks
+
+
+def exported(module: Any, game: Any, path: Path) -> Any:
+    export_policy(module, game, path)
+    return make_agent(str(path), GAME)
+
+
+def assert_same(agent: Any, logits: Any, values: Any = None) -> None:
+    """In ``positions()`` the file has these values, and these logits up to a constant; its actions are legal."""
+    observations, masks = positions()
+    found, found_values = agent.evaluate(observations, masks)
+    one, other = (np.where(masks, each, 0) for each in (found, logits.numpy(force=True)))
+    constant = (one - other).sum(1, keepdims=True) / masks.sum(1, keepdims=True)
+    np.testing.assert_allclose(one, (other + constant) * masks, rtol=0, atol=1e-4)
+    assert (found[masks == 0] == np.float32(ILLEGAL)).all()
+    expected = np.zeros(len(masks)) if values is None else values.numpy(force=True).reshape(-1)
+    np.testing.assert_allclose(found_values, expected, rtol=0, atol=1e-4)
+    assert masks[np.arange(len(masks)), agent.act(observations, masks)].all()
+
+
+# --- modules ------------------------------------------------------------------------------------------------------
+
+
+def test_a_module_is_written_as_it_plays_and_comes_back_as_it_was(tmp_path):
+    module = Masked().train()
+    module.critic.eval()
+    agent = exported(module, GAME, tmp_path / "policy.onnx")
+    assert module.training
+    assert module.body[2].training
+    assert not module.critic.training
+    observations, masks = map(torch.from_numpy, positions())
+    assert_same(agent, *module.eval()(observations, masks))
+
+
+class Bare(Masked):
+    """Without a value."""
+
+    def forward(self, observation: Any, action_mask: Any) -> Any:
+        return super().forward(observation, action_mask)[0]
+
+
+def test_the_value_of_a_module_without_one_is_zero_also_where_its_logits_are_infinite(tmp_path):
+    module = Bare()
+    agent = exported(module, GAME, tmp_path / "policy.onnx")
+    assert_same(agent, module.eval()(*map(torch.from_numpy, positions())))
+
+
+def test_a_module_that_knows_no_mask_is_masked_in_the_file(tmp_path):
+    module = nn.Sequential(nn.Linear(SIZE, 16), nn.ReLU(), nn.Linear(16, ACTIONS))
+    assert_same(exported(module, GAME, tmp_path / "policy.onnx"), module(torch.from_numpy(positions()[0])))
+
+
+@pytest.mark.parametrize(
+    "game",
+    [
+        lambda: gymnasium.make(ID, num_players=3),
+        lambda: gymnasium.make_vec(ID, 2, "vector_entry_point", num_players=3),
+        lambda: donguri_v0.env(num_players=3),
+        lambda: BatchEnv("donguri", 2, 3),
+        lambda: pytest.importorskip("trick_envs.interfaces.sb3").make_vec_env(ID, 2, env_kwargs={"num_players": 3}),
+        lambda: GAME,
+        lambda: "donguri",
+    ],
+    ids=["Gymnasium", "vector", "PettingZoo", "BatchEnv", "VecEnv", "Game", "name"],
+)
+def test_the_game_is_found_in_every_environment(game):
+    found = _game(game())
+    assert found is (load_game("donguri") if game() == "donguri" else GAME)
+
+
+def test_the_file_plays_as_opponent_and_in_the_arena(tmp_path):
+    path = str(tmp_path / "policy.onnx")
+    export_policy(Masked(), GAME, path, {"steps": 7})
+    assert make_agent(path, GAME).metadata["run"] == {"steps": 7}
+    env = gymnasium.make(ID, num_players=3, num_deals=1, opponents=path, illegal="raise")
+    _, info = env.reset(seed=1)
+    over = False
+    while not over:
+        *_, over, _, info = env.step(int(info["action_mask"].argmax()))
+    code = ["-m", "training.cli", "evaluate", "--game", "donguri", "--num-players", "3", path, "random", "--deals", "6"]
+    done = subprocess.run(
+        [sys.executable, *code, "--folder", str(tmp_path)], capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    assert "random" in done.stdout
+
+
+# --- Stable-Baselines3 --------------------------------------------------------------------------------------------
+
+
+def sb3_env(normalize: bool = False, **options: Any) -> Any:
+    """Games in SB3's ``VecEnv``; with statistics of the observations after some random play."""
+    from stable_baselines3.common.vec_env import VecNormalize
+
+    from trick_envs.interfaces.sb3 import make_vec_env
+
+    env = make_vec_env(ID, 4, 1, env_kwargs={"num_players": 3, "num_deals": 1, "illegal": "random", **options})
+    if not normalize:
+        return env
+    env = VecNormalize(env)
+    env.reset()
+    for _ in range(20):
+        env.step(np.zeros(4, np.int64))
+    return env
+
+
+def model(kind: str, normalize: bool = False, keys: bool = False, **settings: Any) -> Any:
+    sb3, contrib = pytest.importorskip("stable_baselines3"), pytest.importorskip("sb3_contrib")
+    options = {"mask_key": "mask", "observation_key": "obs"} if keys else {}
+    family = {"MaskablePPO": contrib.MaskablePPO, "RecurrentPPO": contrib.RecurrentPPO}.get(kind) or getattr(sb3, kind)
+    name = "MlpLstmPolicy" if kind == "RecurrentPPO" else "MultiInputPolicy" if keys else "MlpPolicy"
+    return family(name, sb3_env(normalize, **options), **{**SMALL, **settings})
+
+
+@pytest.mark.parametrize(
+    ("kind", "keys", "normalize"),
+    [
+        ("MaskablePPO", False, False), ("PPO", False, True), ("PPO", True, True), ("DQN", False, False),
+    ],
+)  # fmt: skip
+def test_a_model_of_stable_baselines_plays_the_same_outside(kind, keys, normalize, tmp_path):
+    """With ``predict`` as the reference, and with observations normalised as in its own environment."""
+    shared = kind == "DQN" or (kind == "PPO" and not keys)
+    settings = {} if shared else {"policy_kwargs": {"net_arch": [16], "share_features_extractor": False}}
+    learner = model(kind, normalize, keys, **settings)
+    agent = exported(learner, learner.get_env(), tmp_path / "policy.onnx")
+    observations, masks = positions()
+    seen: Any = {"obs": observations, "mask": masks} if keys else observations
+    if normalize:
+        seen = learner.get_vec_normalize_env().normalize_obs(seen)
+    tensors, policy = learner.policy.obs_to_tensor(seen)[0], learner.policy
+    if kind == "DQN":
+        logits = policy.q_net(tensors)
+        values = torch.where(torch.from_numpy(masks) == 1, logits, -torch.inf).amax(1)
+    else:
+        logits, values = policy.get_distribution(tensors).distribution.logits, policy.predict_values(tensors)
+    assert_same(agent, logits, values)
+    if kind == "MaskablePPO":
+        np.testing.assert_array_equal(agent.act(observations, masks), learner.predict(seen, None, None, True, masks)[0])
+
+
+# --- errors -------------------------------------------------------------------------------------------------------
+
+
+class Noisy(nn.Linear):
+    def forward(self, observation: Any) -> Any:
+        return super().forward(observation) + torch.rand(1)
+
+
+@pytest.mark.parametrize(
+    ("module", "message"),
+    [
+        (lambda: nn.Linear(SIZE, 7), rf"returns shapes \[\(64, 7\), None\] .*expects logits \(B, {ACTIONS}\)"),
+        (lambda: nn.Linear(5, ACTIONS), rf"fails on B = 64: donguri with 3 players has observations \(B, {SIZE}\)"),
+        (lambda: Masked(actions=7), rf"fails on .*action masks \(B, {ACTIONS}\)"),
+        (lambda: Noisy(SIZE, ACTIONS), "logits differ by .*: expected a module that computes the same in every call"),
+        (lambda: nn.LSTM(SIZE, ACTIONS), "fails on B = 64.*RuntimeError"),
+    ],
+)
+def test_a_module_that_does_not_fit_is_a_clear_error_and_no_file(module, message, tmp_path):
+    with pytest.raises(ValueError, match=message):
+        export_policy(module(), GAME, tmp_path / "policy.onnx")
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_is_no_policy_or_no_game_is_named(tmp_path):
+    with pytest.raises(TypeError, match=r"expected a torch.nn.Module or a model of .*, not 'policy.zip'"):
+        export_policy("policy.zip", GAME, tmp_path / "policy.onnx")
+    with pytest.raises(TypeError, match="game: expected a game's name"):
+        export_policy(Masked(), 3, tmp_path / "policy.onnx")
+    with pytest.raises(ValueError, match="there is no game 'poker'"):
+        export_policy(Masked(), "poker", tmp_path / "policy.onnx")
+    with pytest.raises(TypeError, match=r"not RecurrentActorCriticPolicy; wrap it in a torch\.nn\.Module"):
+        export_policy(model("RecurrentPPO", policy_kwargs={"lstm_hidden_size": 8}), GAME, tmp_path / "policy.onnx")
+    with pytest.raises(ValueError, match=r"pepper with 5 players: expected a policy on .*, not on \[\(230,\)\]"):
+        export_policy(model("PPO"), pepper_v0.env(), tmp_path / "policy.onnx")
+
+
+def test_a_missing_library_names_the_extra():
+    code = """
+import sys
+import trick_envs
+
+for missing in ("onnx", "onnxscript", "torch"):
+    for name in [name for name in sys.modules if name.split(".")[0] == missing]:
+        del sys.modules[name]
+    sys.modules[missing] = None
+    try:
+        trick_envs.export_policy
+    except ImportError as error:
+        assert str(error) == f"export_policy: {missing} is missing: pip install 'trick_envs[export]'", error
+    else:
+        raise AssertionError(missing)
+    del sys.modules[missing]
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,290 @@
+"""Policies from anywhere into the arena: a network of any framework becomes an ONNX file that plays.
+
+from trick_envs import export_policy, make_agent
+
+export_policy(model, env, "policy.onnx")
+agent = make_agent("policy.onnx", env.unwrapped.game)
+"""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import json
+import logging
+import os
+import sys
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from trick_envs.agents.policy import ILLEGAL, METADATA_KEY, PolicyAgent, policy_metadata
+from trick_envs.engine.game import Game
+from trick_envs.engine.registry import load_game
+from trick_envs.interfaces.batch import BatchEnv
+
+try:
+    import onnx
+    import onnxscript  # noqa: F401  (torch's exporter needs it)
+    import torch
+except ImportError as error:
+    raise ImportError(f"export_policy: {error.name} is missing: pip install 'trick_envs[export]'") from None
+
+POSITIONS = 64  # that the exported file is checked on
+TOLERANCE = 1e-4  # relative to the largest number
+
+
+def export_policy(policy: Any, game: Any, path: str | os.PathLike[str], run: dict[str, Any] | None = None) -> None:
+    """Writes a policy as the ONNX file that ``make_agent``, ``opponents=`` and every ``trick`` command take.
+
+    The file masks illegal actions itself. Before it replaces ``path``, it is opened and compared with the policy in
+    random legal positions.
+
+    Args:
+        policy: a ``torch.nn.Module``, called as ``module(observation, action_mask)`` with ``(B, D) float32`` and
+            ``(B, A) float32`` (1: legal), or as ``module(observation)`` if it takes no more. It returns logits
+            ``(B, A)`` (Q-values are fine), or ``(logits, value)`` with values ``(B,)`` or ``(B, 1)``. Or a model of
+            Stable-Baselines3, or its policy: actor-critic (``PPO``, ``A2C``, ``MaskablePPO``) or ``DQN``, on the
+            vector or on a dict of vector and mask; a ``VecNormalize`` of its environment goes into the file.
+        game: the game it plays: a ``Game``, an environment of it, or the name, for the default number of players.
+        path: the file; it is replaced atomically.
+        run: how the policy was trained, JSON-serialisable, for the file's metadata.
+
+    A policy without values gets the value 0 everywhere; only a search that uses them (``+rollout``) is the worse.
+
+    Raises:
+        ImportError: without torch, onnx, onnxscript or onnxruntime.
+        TypeError: if ``policy`` or ``game`` is none of these.
+        ValueError: if the module does not take or return what is said above, or the file computes something else than
+            the module.
+    """
+    played, target = _game(game), Path(path)
+    network = _Exported(_network(policy, played))
+    observations, masks = _positions(played)
+    with _for_inference(network):
+        expected = _evaluate(network, played, observations, masks)
+        model = _to_onnx(network, played)
+    onnx.helper.set_model_props(model, {METADATA_KEY: json.dumps(policy_metadata(played, run or {}))})
+    temporary = target.with_name(target.name + ".tmp")
+    try:
+        onnx.save(model, str(temporary))
+        found = PolicyAgent(temporary, played).evaluate(observations, masks)
+        for what, one, other in zip(("logits", "values"), expected, found, strict=True):
+            legal = masks != 0 if one.ndim == 2 else np.ones(len(one), np.bool_)
+            apart, largest = np.abs(one - other)[legal].max(), np.abs(one[legal]).max()
+            if not apart <= TOLERANCE * max(1.0, largest):
+                raise ValueError(
+                    f"the exported file's {what} differ by {apart:.3g} from the module's (up to {largest:.3g}): "
+                    "expected a module that computes the same in every call, from observation and action_mask alone"
+                )
+        os.replace(temporary, target)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+class _Exported(torch.nn.Module):
+    """A policy's module with one signature: ``(observation, action_mask) -> (masked logits, value)``."""
+
+    def __init__(self, module: torch.nn.Module) -> None:
+        super().__init__()
+        self.module = module
+        needed = inspect.signature(module.forward).parameters.values()
+        kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        self._takes_mask = len([one for one in needed if one.kind in kinds]) != 1
+
+    def outputs(self, observation: torch.Tensor, action_mask: torch.Tensor) -> Any:
+        """What the module returns, as a tuple; without a value, the second is ``None``."""
+        found = self.module(observation, action_mask) if self._takes_mask else self.module(observation)
+        return tuple(found) if isinstance(found, (tuple, list)) else (found, None)
+
+    def forward(self, observation: torch.Tensor, action_mask: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        logits, value = self.outputs(observation, action_mask)
+        value = observation[:, 0] * 0 if value is None else value.reshape(-1)
+        return torch.where(action_mask > 0.5, logits, ILLEGAL), value
+
+
+class _ActorCritic(torch.nn.Module):
+    """The actor-critic policy of an SB3 model."""
+
+    def __init__(self, policy: Any, inputs: _Inputs) -> None:
+        super().__init__()
+        self.policy, self.inputs = policy, inputs
+
+    def forward(self, observation: torch.Tensor, action_mask: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        layers = self.policy.mlp_extractor
+        features = self.policy.extract_features(self.inputs(observation, action_mask))
+        actor, critic = features if isinstance(features, tuple) else (features, features)
+        logits = self.policy.action_net(layers.forward_actor(actor))
+        return logits, self.policy.value_net(layers.forward_critic(critic))
+
+
+class _QNetwork(torch.nn.Module):
+    """The Q-values of an SB3 model; the value is that of the best legal action."""
+
+    def __init__(self, policy: Any, inputs: _Inputs) -> None:
+        super().__init__()
+        self.q_net, self.inputs = policy.q_net, inputs
+
+    def forward(self, observation: torch.Tensor, action_mask: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        values = self.q_net(self.inputs(observation, action_mask))
+        return values, torch.where(action_mask > 0.5, values, ILLEGAL).amax(1)
+
+
+class _Inputs(torch.nn.Module):
+    """What an SB3 policy observes: the vector, or a dict of vector and mask; normalised as ``VecNormalize`` did."""
+
+    def __init__(self, space: Any, game: Game, normalize: Any) -> None:
+        super().__init__()
+        sizes = {(game.layout.size,): "observation", (game.num_actions,): "action_mask"}
+        parts = getattr(space, "spaces", {None: space})
+        shapes = [part.shape for part in parts.values()]
+        if not all(shape in sizes for shape in shapes):
+            raise ValueError(
+                f"{game.name} with {game.num_players} players: expected a policy on observations of shape "
+                f"({game.layout.size},), or a dict of these and masks of shape ({game.num_actions},), not on {shapes}"
+            )
+        self.keys = {key: sizes[part.shape] for key, part in parts.items()}
+        self.normalize = normalize if normalize is not None and normalize.norm_obs else None
+
+    def forward(self, observation: torch.Tensor, action_mask: torch.Tensor) -> Any:
+        given = {"observation": observation, "action_mask": action_mask}
+        parts = {key: self._normalized(key, given[name]) for key, name in self.keys.items()}
+        return parts.get(None, parts)
+
+    def _normalized(self, key: str | None, part: torch.Tensor) -> torch.Tensor:
+        if self.normalize is None or (key is not None and key not in self.normalize.norm_obs_keys):
+            return part
+        statistics, limit = self.normalize.obs_rms, self.normalize.clip_obs
+        if key is not None:
+            statistics = statistics[key]
+        mean = torch.as_tensor(statistics.mean, dtype=torch.float32)
+        scale = torch.as_tensor(np.sqrt(statistics.var + self.normalize.epsilon), dtype=torch.float32)
+        return ((part - mean) / scale).clamp(-limit, limit)
+
+
+def _game(given: Any) -> Game:
+    """The game that is meant: itself, by its name, or by an environment of it."""
+    if isinstance(given, str):
+        return load_game(given)
+    inner = getattr(given, "unwrapped", given)
+    for one in (given, getattr(given, "game", None), getattr(inner, "game", None)):
+        if isinstance(one, Game):
+            return one
+    if callable(getattr(given, "get_attr", None)):  # a VecEnv of SB3
+        return _game(given.get_attr("game")[0])
+    raise TypeError(f"game: expected a game's name, load_game(…), or an environment of trick_envs, not {given!r}")
+
+
+def _network(policy: Any, game: Game) -> torch.nn.Module:
+    """The module of a policy: itself, or what an SB3 model consists of."""
+    normalize = None
+    if not isinstance(policy, torch.nn.Module) and isinstance(getattr(policy, "policy", None), torch.nn.Module):
+        normalize, policy = policy.get_vec_normalize_env(), policy.policy
+    if not isinstance(policy, torch.nn.Module):
+        raise TypeError(f"policy: expected a torch.nn.Module or a model of Stable-Baselines3, not {policy!r}")
+    sb3 = sys.modules.get("stable_baselines3.common.policies")  # who has such a model has imported it
+    if sb3 is None or not isinstance(policy, sb3.BasePolicy):
+        return policy
+    inputs = _Inputs(policy.observation_space, game, normalize)
+    if hasattr(policy, "q_net"):
+        return _QNetwork(policy, inputs)
+    if hasattr(policy, "mlp_extractor") and not hasattr(policy, "lstm_actor"):
+        return _ActorCritic(policy, inputs)
+    raise TypeError(
+        f"policy: expected an actor-critic or DQN policy of Stable-Baselines3, not {type(policy).__name__}; wrap it in "
+        "a torch.nn.Module that takes (observation, action_mask) and returns logits"
+    )
+
+
+def _positions(game: Game) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
+    """Observations ``(B, D)`` and masks ``(B, A)`` of random play, each at another move of a match."""
+    options: dict[str, Any] = {"num_players": game.num_players, "num_deals": game.num_deals, **game.options}
+    games, rng = BatchEnv(game.name, POSITIONS, **options), np.random.default_rng(0)
+    games.reset(seed=0)
+    for move in range(1, POSITIONS):
+        likes = rng.random(games.action_masks[move:].shape)
+        games.step((likes * games.action_masks[move:]).argmax(1), np.arange(move, POSITIONS))
+    return games.observations.astype(np.float32), games.action_masks.astype(np.float32)
+
+
+def _evaluate(
+    network: _Exported, game: Game, observations: npt.NDArray[np.float32], masks: npt.NDArray[np.float32]
+) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
+    """Masked logits and values, as the module itself computes them.
+
+    Raises:
+        ValueError: if it does not take such arrays, or returns something else.
+    """
+    wanted = (
+        f"{game.name} with {game.num_players} players has observations (B, {game.layout.size}) and action masks "
+        f"(B, {game.num_actions}), and expects logits (B, {game.num_actions})"
+    )
+    given = torch.from_numpy(observations), torch.from_numpy(masks)
+    try:
+        with torch.no_grad():
+            parts = network.outputs(*given)
+    except Exception as error:
+        raise ValueError(f"the module fails on B = {POSITIONS}: {wanted} ({type(error).__name__}: {error})") from error
+    shapes = [None if part is None else tuple(getattr(part, "shape", (type(part).__name__,))) for part in parts]
+    fits = len(parts) == 2 and shapes[0] == masks.shape and shapes[1] in (None, (POSITIONS,), (POSITIONS, 1))
+    if not fits:
+        raise ValueError(
+            f"the module returns shapes {shapes} for B = {POSITIONS}: {wanted}, alone or with values (B,) or (B, 1)"
+        )
+    with torch.no_grad():
+        logits, values = network(*given)
+    return logits.numpy(), values.numpy()
+
+
+@contextlib.contextmanager
+def _for_inference(module: torch.nn.Module) -> Iterator[None]:
+    """In this block the module is on the CPU and not in training mode."""
+    device = next((parameter.device for parameter in module.parameters()), torch.device("cpu"))
+    modes = {part: part.training for part in module.modules()}
+    module.to("cpu").eval()
+    try:
+        yield
+    finally:
+        module.to(device)
+        for part, mode in modes.items():
+            part.training = mode
+
+
+def _to_onnx(network: _Exported, game: Game) -> Any:
+    """The module as an ONNX model, for any number of rows."""
+    example = torch.zeros(2, game.layout.size), torch.ones(2, game.num_actions)
+    batch = torch.export.Dim("batch")
+    with _quiet_exporter():
+        program = torch.onnx.export(
+            network,
+            example,
+            input_names=["observation", "action_mask"],
+            output_names=["logits", "value"],
+            dynamic_shapes=({0: batch}, {0: batch}),
+            dynamo=True,
+            verbose=False,
+        )
+    assert program is not None
+    model = program.model_proto
+    for part in (*model.graph.node, *model.graph.input, *model.graph.output, *model.graph.value_info, model.graph):
+        part.ClearField("metadata_props")  # the exporter's stack traces, with the paths of this machine
+        part.ClearField("doc_string")
+    return model
+
+
+@contextlib.contextmanager
+def _quiet_exporter() -> Iterator[None]:
+    """Silences the exporter's warnings about itself: about torchvision, and about future changes."""
+    logger = logging.getLogger("torch.onnx")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logger.setLevel(level)

@@ -1,0 +1,245 @@
+"""Draws a view: every seat, the trick and what is asked, where the plan says."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from math import ceil
+
+from trick_envs.engine.registry import game_type
+from trick_envs.view.cards import face, game_module
+from trick_envs.view.pen import RATIO, Area, Drawing, Item, Pen, measure
+from trick_envs.view.plan import PHONE, WIDE, Plan, plan_for
+from trick_envs.view.style import CREAM, FAINT, FELT, FELT_DARK, FELT_LIGHT, GOLD, INK, LED, MIST, PAPER, RIM, WINE
+from trick_envs.view.table import SeatView, TableView
+
+
+def drawing_of(view: TableView, width: int, height: int, hand: bool) -> tuple[Drawing, float]:
+    """The picture of a view in the layout's own size, and by how much it has to be scaled."""
+    phone = width < height
+    base = PHONE if phone else WIDE
+    scale = min(width / base[0], height / base[1])
+    plan = plan_for(
+        view.game, view.num_players, view.hand_size, view.observer is None, width / scale, height / scale, phone, hand
+    )
+    return Drawing(plan.width, plan.height, _ground(plan), tuple(_Table(view, plan).draw())), scale
+
+
+@lru_cache(64)
+def _ground(plan: Plan) -> tuple[Item, ...]:
+    """What lies below everything: the felt, and a place for every card of the trick."""
+    pen, table = Pen(), plan.table
+    pen.box(0, 0, plan.width, plan.height, FELT)
+    pen.box(table.x - 4, table.y - 4, table.width + 8, table.height + 8, FELT_LIGHT, 18)
+    for spot in plan.spots:
+        x, y = spot.card
+        width, height = plan.trick_card, RATIO * plan.trick_card
+        pen.box(x - width / 2, y - height / 2, width, height, FELT, 6, stroke=RIM, line=1.2, opacity=0.55)
+    if plan.panel is not None:
+        pen.box(plan.panel.x, plan.panel.y + 2, plan.panel.width, plan.panel.height, "#000000", 10, opacity=0.2)
+        pen.box(plan.panel.x, plan.panel.y, plan.panel.width, plan.panel.height, CREAM, 10)
+    return tuple(pen.items)
+
+
+class _Table:
+    """Draws a view by a plan."""
+
+    def __init__(self, view: TableView, plan: Plan) -> None:
+        self.view, self.plan, self.pen = view, plan, Pen()
+        self.bottom = view.observer or 0
+        self.module = game_module(view.game)
+
+    def draw(self) -> list[Item]:
+        view = self.view
+        self._header()
+        if self.plan.panel is not None and self.module is not None:
+            self.module.draw(view, self.pen, self.plan.panel)
+        for distance, spot in enumerate(self.plan.spots):
+            seat = view.seats[(self.bottom + distance) % view.num_players]
+            self._plate(seat, spot.plate, distance == 0)
+            if spot.hand is not None and distance == 0:
+                self._own_hand(seat, spot.hand)
+            elif spot.hand is not None:
+                self._hand(seat, spot.hand)
+        self._trick()
+        self._prompt()
+        return self.pen.items
+
+    def _face(self, kind: int | None, width: float) -> tuple[Item, ...]:
+        return face(self.view.game, self.view.suits, self.view.ranks, kind, round(width, 1))
+
+    def _card(self, x: float, y: float, width: float, kind: int | None, dim: bool = False) -> None:
+        self.pen.card(round(x), round(y), width, self._face(kind, width), dim)
+
+    def _header(self) -> None:
+        view, pen, area = self.view, self.pen, self.plan.header
+        y = area.y + area.height / 2
+        size = 14 if self.plan.phone else 18
+        used = pen.label(area.x + 2, y, view.title, size, CREAM, bold=True, width=0.6 * area.width)
+        trick = "" if view.acting is None else f", trick {view.trick_number}"
+        told = f"deal {view.deal} of {view.num_deals}{trick}"
+        used += pen.label(area.x + used + 12, y, told, 0.72 * size, MIST) + 12
+        self._last_trick(area, area.width - used - 16)
+
+    def _last_trick(self, area: Area, room: float) -> None:
+        """Small, at the right of the header, the card that took it marked."""
+        view = self.view
+        if not view.previous or self._shown() == view.previous:
+            return
+        height = area.height - 2
+        width = height / RATIO
+        step = width + 3
+        pen, names = self.pen, view.seats
+        taker = "" if view.previous_taker is None else f"to {names[view.previous_taker].name}"
+        label = "" if self.plan.phone else "last trick"
+        ends = measure(taker, 11, False), measure(label, 11, False)
+        needed = step * len(view.previous) + ends[0] + 8 + (ends[1] + 8 if label else 0)
+        if needed > room:
+            taker = ""
+            needed = step * len(view.previous)
+            if needed > room:
+                return
+        x, y = area.x + area.width - needed, area.y + area.height / 2
+        if label and taker:
+            pen.label(x, y, label, 11, MIST)
+            x += ends[1] + 8
+        for seat, kind in view.previous:
+            self._card(x, area.y + 1, width, kind)
+            if seat == view.previous_taker:
+                pen.box(round(x), round(area.y + 1), width, height, None, 3, stroke=GOLD, line=2)
+            x += step
+        if taker:
+            pen.label(x + 5, y, taker, 11, MIST)
+
+    def _plate(self, seat: SeatView, area: Area, own: bool) -> None:
+        """Name, score and what else is known of a seat; bright for the one to act."""
+        view, pen = self.view, self.pen
+        acts, won = seat.seat == view.acting, seat.seat in view.winners
+        fill, ink, soft = FELT_DARK, CREAM, MIST
+        if acts or won:
+            fill, ink, soft = (CREAM, INK, FAINT) if acts else (GOLD, INK, INK)
+        pen.box(area.x, area.y, area.width, area.height, fill, 8)
+        x, right = area.x + 9, area.x + area.width - 8
+        y = area.y + (area.height / 2 if own else 0.3 * area.height)
+        if seat.dealer:
+            pen.disc(area.x + 2, area.y + 2, 7, PAPER, stroke=FELT_DARK, line=1)
+            pen.label(area.x + 2, area.y + 2, "D", 9, INK, bold=True, anchor=0.5)
+        if acts:
+            pen.shape(x, y, ((0, -5), (8, 0), (0, 5)), WINE)
+            x += 11
+        score = pen.label(right, y, str(seat.score).replace("-", "−"), 13, ink, bold=True, anchor=1)
+        name = seat.name + (" (you)" if seat.seat == view.observer and own else "")
+        room = 110 if own else right - x - score - 4
+        x += pen.label(x, y, name, 12 if area.width > 95 else 11, ink, bold=True, width=room) + 8
+        if own:
+            row = Area(x, area.y + 9, right - score - 12 - x, 16)
+        else:
+            row = Area(area.x + 9, area.y + 0.52 * area.height, area.width - 17, 0.42 * area.height)
+        self._facts(seat, row, fill == FELT_DARK, soft)
+
+    def _facts(self, seat: SeatView, area: Area, dark: bool, ink: str) -> None:
+        """The second line of a plate: as the game draws it, or the note and the cards taken."""
+        draw_seat = getattr(self.module, "draw_seat", None)
+        if draw_seat is not None:
+            draw_seat(self.view, seat, self.pen, area, dark, ink)
+            return
+        told = seat.note or f"{len(seat.taken)} taken"
+        self.pen.label(area.x, area.y + area.height / 2, told, 11, ink, width=area.width)
+
+    def _dim(self, seat: SeatView, kind: int | None) -> bool:
+        """Whether the seat to act may not name this card of its hand."""
+        return seat.seat == self.view.acting and bool(self.view.legal) and kind not in self.view.legal
+
+    def _hand(self, seat: SeatView, area: Area) -> None:
+        """The hand of another seat: what is known of it in two rows, or backs."""
+        held = seat.hand
+        if not held:
+            return
+        if held[0] is None and not self.plan.phone and area.height < 50:
+            width = area.height / RATIO
+            step = min(9.0, (area.width - width - 30) / max(len(held) - 1, 1))
+            for i in range(len(held)):
+                self._card(area.x + i * step, area.y, width, None)
+            x = area.x + (len(held) - 1) * step + width + 7
+            self.pen.label(x, area.y + area.height / 2, str(len(held)), 12, MIST, bold=True)
+            return
+        rows = 1 if self.plan.phone else 2
+        per_row = ceil(max(self.view.hand_size, len(held)) / rows)
+        width = min(28, (area.height - 2 * (rows - 1)) / rows / RATIO)
+        if self.plan.phone:
+            width = min(width, (area.width + 1) / per_row - 1)
+        step = min(width + 1, (area.width - width) / max(per_row - 1, 1))
+        for i, kind in enumerate(held):
+            row, column = divmod(i, per_row)
+            self._card(area.x + column * step, area.y + row * (RATIO * width + 2), width, kind, self._dim(seat, kind))
+
+    def _own_hand(self, seat: SeatView, area: Area) -> None:
+        """The hand at the bottom, and what else may be played from there; cards that may be named stand out."""
+        plan = self.plan
+        width = plan.own_card
+        hand_places = game_type(self.view.game).hand_places
+        besides = [kind for place in hand_places if place != "hand" for kind in seat.places[place]]
+        held = [*seat.hand, *besides]
+        rows = 2 if plan.phone else 1
+        per_row = ceil(max(self.view.hand_size, len(held)) / rows)
+        step = min(width + 3, (area.width - width) / max(per_row - 1 + 0.3 * bool(besides), 1))
+        some = any(self._dim(seat, kind) for kind in held)
+        for row in range(rows):
+            cards = held[row * per_row : (row + 1) * per_row]
+            gap = 0.3 * width if row * per_row < len(seat.hand) < row * per_row + len(cards) else 0
+            x = area.x + (area.width - step * (len(cards) - 1) - width - gap) / 2
+            y = area.y + row * (RATIO * width + 5)
+            for i, kind in enumerate(cards):
+                if row * per_row + i == len(seat.hand) and i:
+                    x += gap
+                dim = self._dim(seat, kind)
+                self._card(x + i * step, y - (6 if some and not dim else 0), width, kind, dim)
+
+    def _shown(self) -> tuple[tuple[int, int], ...]:
+        """The trick that lies on the table: at the end of the match the last one."""
+        return self.view.previous if self.view.acting is None and not self.view.trick else self.view.trick
+
+    def _trick(self) -> None:
+        view, plan, pen = self.view, self.plan, self.pen
+        width, height = plan.trick_card, RATIO * plan.trick_card
+        shown = self._shown()
+        taking = view.taking if shown is view.trick else view.previous_taker
+        led = view.led if shown is view.trick else shown[0][0]
+        of: dict[int, list[int]] = {}
+        remarks, pills = dict(view.remarks), []
+        for seat, kind in shown:
+            of.setdefault(seat, []).append(kind)
+        for distance, spot in enumerate(plan.spots):
+            seat = (self.bottom + distance) % view.num_players
+            x, y = spot.card[0] - width / 2, spot.card[1] - height / 2
+            cards = of.get(seat, [])
+            if seat == view.acting and not cards:
+                pen.box(x, y, width, height, None, 6, stroke=CREAM, line=2)
+            for i, kind in enumerate(cards):
+                at = x + (i - (len(cards) - 1) / 2) * (width + 4)
+                self._card(at, y, width, kind)
+                if seat == taking:
+                    pen.box(round(at) - 1, round(y) - 1, width + 2, height + 2, None, 7, stroke=GOLD, line=3)
+            if seat == led:
+                pills.append((spot.card[0], y - 1, "led", LED))
+            elif seat in remarks:
+                pills.append((spot.card[0], y - 1, remarks[seat], MIST))
+            if seat == taking:
+                pills.append((spot.card[0], y + height, "takes", GOLD))
+        for pill in pills:  # above all cards
+            self._pill(*pill)
+
+    def _pill(self, x: float, y: float, text: str, fill: str) -> None:
+        size = 9 if self.plan.phone else 10
+        wide = measure(text, size, True) + 10
+        self.pen.box(x - wide / 2, y - 0.7 * size, wide, 1.4 * size, fill, 0.7 * size)
+        self.pen.label(x, y, text, size, INK, bold=True, anchor=0.5)
+
+    def _prompt(self) -> None:
+        view, area, pen = self.view, self.plan.prompt, self.pen
+        yours = view.acting is not None and view.acting == view.observer
+        pen.box(area.x, area.y, area.width, area.height, CREAM if yours else FELT_DARK, area.height / 2)
+        text = view.prompt[:1].upper() + view.prompt[1:] if view.prompt.startswith(("you", "the")) else view.prompt
+        pen.label(
+            area.x + area.width / 2, area.y + area.height / 2, text, 14, INK if yours else CREAM,
+            bold=yours, anchor=0.5, width=area.width - 20,
+        )  # fmt: skip

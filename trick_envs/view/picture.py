@@ -1,0 +1,61 @@
+"""Pictures of a view: SVG, and pixels."""
+
+from __future__ import annotations
+
+import base64
+
+import numpy as np
+import numpy.typing as npt
+
+from trick_envs.engine.cards import Deck
+from trick_envs.view.cards import face
+from trick_envs.view.layout import drawing_of
+from trick_envs.view.pen import RATIO, Drawing, scaled
+from trick_envs.view.svg import to_svg
+from trick_envs.view.table import TableView
+
+
+def svg(view: TableView, width: int = 800, height: int = 600, hand: bool = True) -> str:
+    """A view as an SVG document: no fonts, no ids, no scripts, no links.
+
+    Args:
+        view: what is seen.
+        width, height: size of the picture in pixels. If it is higher than wide, the other seats are small plates above
+            the trick, for a phone.
+        hand: whether to draw the hand of the observer (of seat 0 if all is open). Without it, the table takes its room.
+    """
+    drawing, scale = drawing_of(view, width, height, hand)
+    return to_svg(drawing, scale, view.title, view.prompt)
+
+
+def rgb_array(view: TableView, width: int = 800, height: int = 600) -> npt.NDArray[np.uint8]:
+    """A view as pixels: ``(H, W, 3) uint8``.
+
+    Raises:
+        ModuleNotFoundError: without Pillow (``pip install 'trick_envs[render]'``).
+    """
+    from trick_envs.view.raster import to_pixels
+
+    drawing, scale = drawing_of(view, width, height, hand=True)
+    return to_pixels(drawing if scale == 1 else scaled(drawing, scale), width, height)
+
+
+def card_svg(deck: Deck, kind: int | None, game: str = "", width: int = 100) -> str:
+    """A single card as an SVG document; the back for ``None``.
+
+    Args:
+        deck: the cards.
+        kind: the card.
+        game: the name of the game, if it has marks of its own on its cards.
+        width: in pixels; the height is 1.4 times that.
+    """
+    margin = 2
+    pen_items = face(game, deck.suits, deck.ranks, kind, float(width - 2 * margin))
+    moved = tuple(item._replace(x=item.x + margin, y=item.y + margin / 2) for item in pen_items)
+    return to_svg(Drawing(width, RATIO * width, (), moved), 1, "a card" if kind is None else deck.names[kind])
+
+
+def image_tag(view: TableView) -> str:
+    """A view as an HTML image, for notebooks: ids and styles of other pictures on the page do not matter to it."""
+    data = base64.b64encode(svg(view).encode()).decode()
+    return f'<img src="data:image/svg+xml;base64,{data}" width="800" height="600">'

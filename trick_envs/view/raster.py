@@ -1,0 +1,150 @@
+"""A display list as pixels, with Pillow (the extra ``render``). Everything is drawn once, at four times the size."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from math import ceil, floor
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from trick_envs.view.pen import FONTS, Box, Card, Drawing, Item, Shape, Text
+from trick_envs.view.style import DIM, rgb
+
+_FINE = 4  # times finer, then averaged
+_MARGIN = 4  # pixels around a card for its shadow
+
+Sprite = list[tuple[int, int, tuple[int, int, int], Any]]  # masks of one colour each, and where they go
+
+
+def to_pixels(drawing: Drawing, width: int, height: int) -> npt.NDArray[np.uint8]:
+    """A drawing as ``(H, W, 3) uint8``."""
+    image = _ground(width, height, drawing.ground).copy()
+    _paint(image, drawing.items)
+    return np.asarray(image).copy()
+
+
+@lru_cache(16)
+def _ground(width: int, height: int, items: tuple[Item, ...]) -> Any:
+    from PIL import Image
+
+    image = Image.new("RGB", (width, height))
+    _paint(image, items)
+    return image
+
+
+def _paint(image: Any, items: tuple[Item, ...]) -> None:
+    for item in items:
+        left, top = floor(item.x), floor(item.y)
+        rest = item._replace(x=round(item.x - left, 1), y=round(item.y - top, 1))
+        if type(rest) is Card:
+            sprite = _card(rest)
+            image.paste(sprite, (left - _MARGIN, top - _MARGIN), sprite)
+            continue
+        for x, y, colour, mask in _sprite(rest):
+            image.paste(colour, (left + x, top + y), mask)
+
+
+@lru_cache(4096)
+def _card(card: Card) -> Any:
+    """A card with its shadow as RGBA: premultiplied while painting, so that no dark rim shows."""
+    from PIL import Image
+
+    size = (ceil(card.width) + 2 * _MARGIN + 1, ceil(1.4 * card.width) + 2 * _MARGIN + 1)
+    colour, alpha = Image.new("RGB", size), Image.new("L", size)
+    for item in card.face:
+        moved = item._replace(x=item.x + card.x + _MARGIN, y=item.y + card.y + _MARGIN)
+        left, top = floor(moved.x), floor(moved.y)
+        rest = moved._replace(x=round(moved.x - left, 1), y=round(moved.y - top, 1))
+        for x, y, fill, mask in _sprite(rest):
+            _over(colour, alpha, (left + x, top + y), fill, mask)
+    if card.dim:
+        alpha = alpha.point(lambda value: round(DIM * value))
+    colour.putalpha(alpha)
+    return colour
+
+
+def _over(colour: Any, alpha: Any, at: tuple[int, int], fill: tuple[int, int, int], mask: Any) -> None:
+    """Paints one colour over pixels that may be transparent."""
+    from PIL import Image
+
+    layer = Image.new("L", alpha.size)
+    layer.paste(mask, at)
+    new, old = np.asarray(layer, np.float32) / 255, np.asarray(alpha, np.float32) / 255
+    total = new + old * (1 - new)
+    share = np.divide(new, total, out=np.zeros_like(new), where=total > 0)[..., None]
+    mixed = np.asarray(fill, np.float32) * share + np.asarray(colour, np.float32) * (1 - share)
+    colour.paste(Image.fromarray(np.round(mixed).astype(np.uint8)))
+    alpha.paste(Image.fromarray(np.round(255 * total).astype(np.uint8)))
+
+
+@lru_cache(8192)
+def _sprite(item: Any) -> Sprite:
+    if type(item) is Box:
+        return _box(item)
+    return _text(item) if type(item) is Text else _shape(item)
+
+
+def _box(item: Box) -> Sprite:
+    from PIL import Image, ImageDraw
+
+    found: Sprite = []
+    out = item.line / 2
+    for colour, grown in ((item.fill, 0.0), (item.stroke, out)):
+        if colour is None:
+            continue
+        pad = ceil(grown) + 1
+        size = (ceil(item.x + item.width) + 2 * pad, ceil(item.y + item.height) + 2 * pad)
+        mask = Image.new("L", (size[0] * _FINE, size[1] * _FINE))
+        draw = ImageDraw.Draw(mask)
+        _rounded(draw, item, pad, grown, 255)
+        if grown:
+            _rounded(draw, item, pad, -grown, 0)
+        found.append((-pad, -pad, rgb(colour), _finish(mask, item.opacity)))
+    return found
+
+
+def _rounded(draw: Any, item: Box, pad: int, grown: float, value: int) -> None:
+    x, y = (item.x + pad - grown) * _FINE, (item.y + pad - grown) * _FINE
+    width, height = (item.width + 2 * grown) * _FINE, (item.height + 2 * grown) * _FINE
+    radius = max(min(item.radius + grown, (item.width + 2 * grown) / 2, (item.height + 2 * grown) / 2), 0) * _FINE
+    draw.rounded_rectangle((x, y, x + width - 1, y + height - 1), radius, fill=value)
+
+
+def _shape(item: Shape) -> Sprite:
+    from PIL import Image, ImageDraw
+
+    xs, ys = item.points[::2], item.points[1::2]
+    left, top = floor(min(xs)) - 1, floor(min(ys)) - 1
+    size = (ceil(max(xs) + item.x) - left + 2, ceil(max(ys) + item.y) - top + 2)
+    mask = Image.new("L", (size[0] * _FINE, size[1] * _FINE))
+    points = [((x + item.x - left) * _FINE, (y + item.y - top) * _FINE) for x, y in zip(xs, ys, strict=True)]
+    ImageDraw.Draw(mask).polygon(points, fill=255)
+    return [(left, top, rgb(item.fill), _finish(mask, item.opacity))]
+
+
+def _finish(mask: Any, opacity: float) -> Any:
+    mask = mask.reduce(_FINE)
+    return mask if opacity == 1 else mask.point(lambda value: round(opacity * value))
+
+
+def _text(item: Text) -> Sprite:
+    from PIL import Image, ImageDraw
+
+    font = _font(_FINE * item.size, item.bold)  # at this size rounded advances do not matter
+    left, top, right, bottom = (edge / _FINE for edge in font.getbbox(item.text, anchor="ls"))
+    x, y = floor(left) - 1, floor(top) - 1
+    size = (ceil(right + item.x) - x + 2, ceil(bottom + item.y) - y + 2)
+    mask = Image.new("L", (size[0] * _FINE, size[1] * _FINE))
+    ImageDraw.Draw(mask).text(((item.x - x) * _FINE, (item.y - y) * _FINE), item.text, 255, font, "ls")
+    return [(x, y, rgb(item.fill), _finish(mask, item.opacity))]
+
+
+@lru_cache(256)
+def _font(size: float, bold: bool) -> Any:
+    from PIL import ImageFont
+
+    return ImageFont.truetype(
+        str(FONTS / ("bold.ttf" if bold else "book.ttf")), size, layout_engine=ImageFont.Layout.BASIC
+    )

@@ -1,0 +1,56 @@
+"""Colours, suits and their symbols."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+FELT, FELT_LIGHT, FELT_DARK = "#2f5a4b", "#386857", "#254a3d"
+PAPER, INK, FAINT = "#fffdf7", "#2b2622", "#736a5e"
+CREAM, MIST, RIM, WINE = "#f6f0e2", "#b9cfc0", "#6a9482", "#b3261e"
+DIM = 0.6  # opacity of a card that may not be named
+GOLD, LED = "#f2c14e", "#8fd0ff"
+BACK, BACK_LIGHT, EDGE = "#4d6588", "#6f88ad", "#d9d0be"
+
+
+SEATS = ("#d9a227", "#4b9cd8", "#c9668f", "#6aa84f", "#a07be0", "#e08a4f", "#52b3ad", "#b0a060", "#9a9a9a")
+
+
+@dataclass(frozen=True)
+class Suit:
+    """How a suit looks: its symbol (a letter of the fonts), its colour on paper, and a lighter one on dark ground."""
+
+    symbol: str
+    colour: str
+    light: str
+
+
+RED = ("#ae1f14", "#ff8a7a")
+YELLOW = ("#bc8511", "#f0c04a")
+GREEN = ("#237161", "#63c9b0")
+BLUE = ("#2f8cef", "#7fbcff")
+BROWN = ("#2d1b16", "#d3b5a4")
+PURPLE = ("#82208a", "#dc8fe3")
+
+# By the letters of the deck: the four suits and stars, and six colours, each with a shape of its own. These six are
+# told apart best with any kind of colour vision.
+SUITS = {
+    "S": Suit("♠", *BROWN), "H": Suit("♥", *RED), "D": Suit("♦", *BLUE), "C": Suit("♣", *GREEN),
+    "X": Suit("★", *PURPLE),
+    "R": Suit("●", *RED), "Y": Suit("▲", *YELLOW), "G": Suit("■", *GREEN), "B": Suit("◆", *BLUE),
+    "N": Suit("⬢", *BROWN), "P": Suit("★", *PURPLE),
+}  # fmt: skip
+_OTHERS = (RED, YELLOW, GREEN, BLUE, BROWN, PURPLE)
+
+
+def suit_style(letter: str, suits: str) -> Suit:
+    """How a suit of a deck looks; an unknown one is shown by its letter, in the colour of its place."""
+    if letter in SUITS:
+        return SUITS[letter]
+    return Suit(letter, *_OTHERS[suits.index(letter) % len(_OTHERS)])
+
+
+@cache
+def rgb(colour: str) -> tuple[int, int, int]:
+    """``#rrggbb`` as three numbers of 0 to 255."""
+    return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)
