@@ -9,6 +9,7 @@ import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,6 +17,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 try:
     import typer
+    import typer.core
     from rich.console import Console
     from rich.text import Text
 except ImportError as missing:  # a core install
@@ -72,6 +74,14 @@ SeedOption = Annotated[int, typer.Option("--seed", help="Seed of deals and playe
 WorkersOption = Annotated[
     int, typer.Option("--workers", min=1, help="Number of processes; the results do not depend on it.")
 ]
+RayOption = Annotated[
+    str | None,
+    typer.Option(
+        "--ray",
+        metavar="[ADDRESS]",
+        help="Use Ray: a local one with as many workers as without it, or all cores of the cluster at HOST:PORT.",
+    ),
+]
 ArenaFolderOption = Annotated[
     Path | None,
     typer.Option(
@@ -87,7 +97,26 @@ PublishOption = Annotated[
 ]
 
 
-@app.command()
+class RayCommand(typer.core.TyperCommand):
+    """A command whose option ``--ray`` may stand alone, which means ``--ray local``."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        whole = []
+        for arg, following in pairwise([*args, ""]):
+            whole.append(arg)
+            if arg == "--ray" and not _is_address(following):
+                whole.append("local")
+        return super().parse_args(ctx, whole)
+
+
+def _is_address(text: str) -> bool:
+    """Whether this is an address of a cluster, and not a player such as pimc:10."""
+    from trick_envs.agents.spec import parse_spec
+
+    return re.fullmatch(r"auto|local|\S+:\d+", text) is not None and parse_spec(text).method is None
+
+
+@app.command(cls=RayCommand)
 def train(
     config: Annotated[
         str | None, typer.Argument(help=f"The run: a YAML file, or one of {', '.join(config_names())}.")
@@ -101,6 +130,7 @@ def train(
         list[str] | None,
         typer.Option("--set", help="Override a value of the file: key=value or section.key=value."),
     ] = None,
+    ray: RayOption = None,
 ) -> None:
     """Train a policy by self-play."""
     from training import run
@@ -113,14 +143,14 @@ def train(
         if resume:
             if change:
                 raise ValueError("--set and --resume exclude each other: a run continues with its own config")
-            run.resume(target, out)
+            run.resume(target, out, ray)
         elif config is None:
             raise ValueError("name a config, such as quickstart")
         else:
-            run.train(load_config(find_config(config), change), target, out)
+            run.train(load_config(find_config(config), change), target, out, ray)
 
 
-@app.command()
+@app.command(cls=RayCommand)
 def exploit(
     player: Annotated[
         str, typer.Argument(metavar="POLICY", help="The player to exploit: policy.onnx, greedy, pimc:10 …")
@@ -144,6 +174,7 @@ def exploit(
         ),
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue the run in the folder.")] = False,
+    ray: RayOption = None,
     json_file: JsonOption = None,
 ) -> None:
     """Train a best response to a player: a lower bound on its exploitability.
@@ -178,14 +209,14 @@ def exploit(
                 held = load_config(target / "config.yaml")
                 if (held.make_game(), held.against) != (config.make_game(), config.against):
                     raise ValueError(f"{target} holds a run of {held.make_game()} against {held.against}, not this one")
-            run.resume(target, out)
+            run.resume(target, out, ray)
         else:
-            run.train(config, target, out)
+            run.train(config, target, out, ray)
     if json_file is not None:
         write_json(json_file, json.loads((target / "evaluation.json").read_text(encoding="utf-8")))
 
 
-@app.command()
+@app.command(cls=RayCommand)
 def evaluate(
     players: Annotated[
         list[str],
@@ -198,6 +229,7 @@ def evaluate(
     seed: SeedOption = 0,
     publish: PublishOption = False,
     workers: WorkersOption = 1,
+    ray: RayOption = None,
     folder: ArenaFolderOption = None,
     json_file: JsonOption = None,
 ) -> None:
@@ -215,7 +247,7 @@ def evaluate(
     plan = make_plan(load_game(game, num_players, 1), specs, deals, half_width, seed, _purpose(publish), True)
     target = folder or _arena_folder(plan)
     with _an_arena():
-        standings = _play(plan, target, workers)
+        standings = _play(plan, target, workers, ray)
     results = [standings.results[player, opponent] for opponent in specs[1:]]
     out.print(results_table(results, standings.title))
     out.print(f"deals saved in: {target}", highlight=False, soft_wrap=True)
@@ -225,7 +257,7 @@ def evaluate(
         write_json(json_file, {**head, "results": [result.as_dict() for result in results]})
 
 
-@app.command()
+@app.command(cls=RayCommand)
 def arena(
     players: Annotated[list[str], typer.Argument(help="Two players or more, such as random greedy pimc:10.")],
     game: Annotated[
@@ -237,6 +269,7 @@ def arena(
     seed: SeedOption = 0,
     publish: PublishOption = False,
     workers: WorkersOption = 1,
+    ray: RayOption = None,
     folder: ArenaFolderOption = None,
 ) -> None:
     """Measure players against each other, every pair on duplicate deals."""
@@ -249,7 +282,7 @@ def arena(
         for plan in plans:
             default = _arena_folder(plan)
             target = default if folder is None else folder / default.name if game == "all" else folder
-            standings = _play(plan, target, workers)
+            standings = _play(plan, target, workers, ray)
             standings.write(target)
             out.print(standings.table())
             out.print(f"written: {target}", highlight=False, soft_wrap=True)
@@ -281,8 +314,10 @@ def _arena_folder(plan: Plan) -> Path:
     return Path("runs") / f"arena-{plan.game.name}-{plan.game.num_players}{seed}{publish}"
 
 
-def _play(plan: Plan, folder: Path, workers: int) -> Standings:
+def _play(plan: Plan, folder: Path, workers: int, ray: str | None) -> Standings:
     """Plays a plan, with a progress bar."""
+    if ray not in (None, "local") and workers > 1:
+        raise ValueError("--workers and --ray ADDRESS exclude each other: all cores of the cluster are workers")
     from training.arena import play_arena
     from training.progress import progress_bar
 
@@ -292,7 +327,7 @@ def _play(plan: Plan, folder: Path, workers: int) -> Standings:
         def show(done: int, total: int, pair: Pair) -> None:
             bar.update(task, completed=done, total=total, note=pair.note)
 
-        return play_arena(plan, folder, workers, show)
+        return play_arena(plan, folder, workers, show, ray)
 
 
 @app.command()
@@ -315,12 +350,13 @@ def policies() -> None:
     out.print(policies_table())
 
 
-@app.command()
+@app.command(cls=RayCommand)
 def release(
     run: Annotated[Path, typer.Argument(file_okay=False, help="The folder of a finished run, such as runs/pepper.")],
     deals: Annotated[int, typer.Option("--deals", help="Number of deals of each rung of the ladder.")] = 200,
     force: Annotated[bool, typer.Option("--force", help="Replace the policy that is there in any case.")] = False,
     workers: WorkersOption = 1,
+    ray: RayOption = None,
     folder: Annotated[
         Path | None,
         typer.Option("--folder", file_okay=False, help="For finished deals; a folder in that of the run by default."),
@@ -336,12 +372,12 @@ def release(
     with _an_arena():
         meeting = None if force else found.meeting()
         if meeting is not None:
-            standings = _play(meeting, target / "choosing", workers)
+            standings = _play(meeting, target / "choosing", workers, ray)
             result = standings.results[str(found.policy), PRETRAINED]
             out.print(results_table([result], standings.title))
             if result.margin <= 0:
                 raise ValueError(f"{found.policy} is not better than {found.target}, which stays (or use --force)")
-        ladder = _play(found.ladder(deals), target / "publishing", workers)
+        ladder = _play(found.ladder(deals), target / "publishing", workers, ray)
     results = [ladder.results[str(found.policy), rung] for rung in ladder.names[1:]]
     found.release(results)
     out.print(results_table(results, ladder.title))
@@ -382,15 +418,81 @@ def simulate(
 
 
 @app.command()
-def replay(file: Annotated[Path, typer.Argument(help="A match record, as written by trick simulate.")]) -> None:
-    """Print a match from its record, trick by trick, after checking every action."""
+def play(
+    game: Annotated[str | None, typer.Argument(help="The game, such as pepper.")] = None,
+    num_players: PlayersOption = None,
+    seat: Annotated[int, typer.Option("--seat", min=0, help="Your seat.")] = 0,
+    opponents: Annotated[
+        str | None,
+        typer.Option(
+            "--opponents",
+            help="One spec for all, or one for each, separated by commas, clockwise from your left; pretrained by "
+            "default, or a search where there is no trained policy.",
+        ),
+    ] = None,
+    seed: Annotated[int | None, typer.Option("--seed", min=0, help="Seed of the deals; random by default.")] = None,
+    deals: Annotated[int | None, typer.Option("--deals", min=1, help="Number of deals; default: the game's.")] = None,
+    record: Annotated[
+        Path | None,
+        typer.Option("--record", dir_okay=False, help="For the record; a new file in runs/play by default."),
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue the match of --record.")] = False,
+    pause: Annotated[float, typer.Option("--pause", min=0.0, help="Seconds for which a finished trick stays.")] = 2.0,
+    symbols: Annotated[bool, typer.Option("--symbols/--letters", help="How suits are written.")] = False,
+) -> None:
+    """Play a match in the terminal; as plain text if input or output is a file or a pipe."""
+    from training.play import play_match
+
+    if resume == (game is not None):
+        raise ValueError("name a game, such as pepper (or --resume with a --record)")
+    if resume and (record is None or any(given is not None for given in (num_players, opponents, seed, deals))):
+        raise ValueError("--resume needs the --record of a match, which goes on with its own players and deals")
+    play_match(game, num_players, seat, opponents, seed, deals, record, symbols, pause)
+
+
+@app.command()
+def replay(
+    file: Annotated[Path, typer.Argument(help="A match record, as written by trick simulate.")],
+    html: Annotated[
+        Path | None, typer.Option("--html", dir_okay=False, help="Write a page with every step to this file instead.")
+    ] = None,
+) -> None:
+    """Print a match from its record, trick by trick, after checking every action; or make a page of it."""
     from trick_envs.matches.telling import narrate
 
     try:
         record = json.loads(file.read_text(encoding="utf-8"))
     except ValueError as error:
         raise ValueError(f"{file}: not readable as JSON: {error}") from None
-    print(narrate(record))
+    if html is None:
+        print(narrate(record))
+        return
+    from training.progress import progress_bar
+    from training.serve.export import replay_page
+
+    with progress_bar(out, transient=True) as bar:
+        task = bar.add_task("steps", total=None, note="")
+        page = replay_page(record, lambda done, total: bar.update(task, completed=done, total=total))
+    html.write_text(page, encoding="utf-8")
+    out.print(f"written: {html}", highlight=False, soft_wrap=True)
+
+
+@app.command()
+def serve(
+    game: Annotated[str, typer.Option("--game", help="The game that is dealt first.")] = "pepper",
+    host: Annotated[
+        str, typer.Option("--host", help="Where to listen; others can play too if it is not a loopback address.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="The port; 0: any that is free.")] = 8000,
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="Do not open a browser.")] = False,
+) -> None:
+    """Play and look at replays in the browser."""
+    from training.serve import serve as run_server
+
+    def tell(address: str) -> None:
+        out.print(f"{address}  (Ctrl-C stops the server)", highlight=False, soft_wrap=True)
+
+    run_server(game, host, port, not no_browser, tell)
 
 
 @app.command()

@@ -1,0 +1,325 @@
+"""``trick play``: a person's keys and lines, hints, and the record; nobody sees hidden cards."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from helpers import every_game, legal_of
+from test_twin_worlds import hidden_from
+
+from trick_envs.engine.cards import members
+from trick_envs.engine.registry import load_game
+from trick_envs.matches.given import GivenDeal
+from trick_envs.matches.match import Match
+from trick_envs.matches.reading import why_illegal
+from trick_envs.matches.replay import replay
+
+pytest.importorskip("textual")
+testing = pytest.importorskip("typer.testing")
+
+from training.cli import app as command  # noqa: E402
+from training.play.advice import summary  # noqa: E402
+from training.play.app import PlayApp  # noqa: E402
+from training.play.choices import choices, named  # noqa: E402
+from training.play.drawing import Drawing  # noqa: E402
+from training.play.plain import play_plain  # noqa: E402
+from training.play.session import PERSON, Session  # noqa: E402
+
+SIZE = 80, 24
+
+
+@pytest.fixture
+def file(tmp_path):
+    return tmp_path / "match.json"
+
+
+def start(name: str, file: Any, opponents: str = "random", deals: int = 1, **arguments: Any) -> Session:
+    return Session.start(load_game(name, arguments.get("players"), deals), 0, opponents, 5, file)
+
+
+async def until(pilot: Any, done: Any) -> None:
+    """Waits for the application."""
+    for _ in range(2000):
+        if done():
+            return
+        await pilot.pause(0.005)
+    raise AssertionError("the application does not get there")
+
+
+def use(session: Session, keys: Any, pause: float = 0.0, size: tuple[int, int] = SIZE) -> PlayApp:
+    """Runs the application without a terminal, while ``keys(app, pilot)`` presses keys."""
+    app = PlayApp(session, Drawing(), pause)
+
+    async def run() -> None:
+        async with app.run_test(size=size) as pilot:
+            await keys(app, pilot)
+
+    asyncio.run(run())
+    return app
+
+
+def shown(app: PlayApp, place: str) -> str:
+    """The text of a part of the screen."""
+    return str(app.screen_stack[0].query_one(f"#{place}").render())
+
+
+# --- the application ----------------------------------------------------------------------------------------------
+
+
+@every_game
+def test_a_whole_deal_is_played_with_the_keyboard(name, file):
+    session = start(name, file)
+
+    async def keys(app: PlayApp, pilot: Any) -> None:
+        while not session.match.over:
+            await until(pilot, lambda: app.asked or app.waits)
+            await pilot.press("enter" if app.asked else "space")
+        await until(pilot, lambda: app.waits)
+        assert "the match is over" in shown(app, "message")
+        await pilot.press("space")
+
+    use(session, keys)
+    saved = json.loads(file.read_text())
+    assert saved.pop("players") == [PERSON, *["random"] * (session.game.num_players - 1)]
+    assert replay(saved).record() == saved == session.match.record()
+    assert saved["winners"] is not None
+
+
+def test_a_card_is_named_by_its_number_its_name_or_the_arrows_and_an_illegal_one_says_the_rule(file):
+    session = start("pepper", file)
+
+    async def keys(app: PlayApp, pilot: Any) -> None:
+        def legal() -> list[str]:
+            return [app.view.card(each.kind) for each in app.choices if each.legal]
+
+        while True:  # to a decision with several legal cards and an illegal one
+            await until(pilot, lambda: app.asked)
+            if 1 < len(legal()) < len(app.choices):
+                break
+            await pilot.press("enter")
+        number, names = session.number, legal()
+        wrong = next(each.kind for each in app.choices if not each.legal)
+        await pilot.press(*app.view.card(wrong).lower(), "enter")
+        assert shown(app, "message") == why_illegal(session.game, session.match.states, wrong)
+        await pilot.press("9", "9", "enter")
+        assert "there is no card number 99" in shown(app, "message")
+        assert session.number == number
+        await pilot.press(*names[0])
+        assert names[0] in shown(app, "prompt")
+        await pilot.press("escape", "right")
+        kind = app.choices[app.selected].kind
+        assert app.view.card(kind) == names[1]
+        place = app.selected + 1
+        await pilot.press("left", *str(place), "enter")
+        await until(pilot, lambda: session.number > number)
+        assert session.match.deals[0].actions[number] == (0, kind)
+
+    use(session, keys)
+
+
+def test_a_finished_trick_stays_until_a_key(file):
+    session = start("donguri", file)
+
+    async def keys(app: PlayApp, pilot: Any) -> None:
+        while not session.match.states["tricks"][0]:
+            await until(pilot, lambda: app.asked or app.waits)
+            await pilot.press("enter" if app.asked else "space")
+        await until(pilot, lambda: app.waits)
+        await pilot.press("f1")  # the rules, while the match goes on behind them
+        assert app.view.trick == session.view().previous
+        assert len(app.view.trick) == session.game.num_players
+        assert "takes" in shown(app, "table")
+        await pilot.pause(0.05)
+        assert app.view.acting is None
+        app.action_go_on()
+        await until(pilot, lambda: app.view.acting is not None)
+        await pilot.press("escape", "f2", "escape")
+        assert len(app.screen_stack) == 1
+
+    use(session, keys, pause=1000.0)
+
+
+def test_hints_show_what_policy_and_search_think_and_the_screen_stays_alive(file):
+    session = start("pepper", file, opponents="greedy")
+
+    async def keys(app: PlayApp, pilot: Any) -> None:
+        while not app.asked or len(app.view.legal) < 2:
+            await until(pilot, lambda: app.asked)
+            await pilot.press("enter")
+        await pilot.press("?")
+        assert "thinking" in shown(app, "message")
+        await until(pilot, lambda: app.advice is not None)
+        advice = app.advice
+        assert [card.kind for card in advice.hint.cards] == legal_of(session.game, session.match.states)
+        assert sum(card.probability for card in advice.hint.cards) == pytest.approx(1.0, abs=1e-3)
+        assert summary(app.view, advice).split() == shown(app, "message").split()
+        assert all(source in shown(app, "hand") for source in ("policy", "search"))
+        await pilot.press("?")
+        assert "policy" not in shown(app, "hand")
+
+    use(session, keys)
+
+
+def test_a_match_that_was_left_goes_on_as_it_was(file):
+    session = start("zaraba22", file)
+
+    async def keys(app: PlayApp, pilot: Any) -> None:
+        for _ in range(3):
+            await until(pilot, lambda: app.asked or app.waits)
+            await pilot.press("enter" if app.asked else "space")
+        await pilot.press("ctrl+q")
+
+    app = use(session, keys)
+    assert app.return_value is None
+    assert not session.match.over
+    again = Session.resume(file)
+    assert again.match.deals[0].actions == session.match.deals[0].actions[: again.number]
+    assert again.number > 0
+    assert (again.seat, again.players) == (session.seat, session.players)
+
+
+def test_a_player_that_fails_ends_the_application_with_its_error(file):
+    session = start("donguri", file)
+    session.choose = lambda: 1 // 0  # type: ignore[method-assign]
+
+    async def keys(app: PlayApp, pilot: Any) -> None:
+        while app.is_running and app.return_value is None:
+            await pilot.press("enter")
+            await pilot.pause(0.01)
+
+    assert isinstance(use(session, keys).return_value, ZeroDivisionError)
+
+
+# --- plain text ---------------------------------------------------------------------------------------------------
+
+
+def run(*arguments: str, lines: str = "", code: int = 0) -> str:
+    result = testing.CliRunner().invoke(command, ["play", *map(str, arguments)], input=lines)
+    assert result.exit_code == code, result.output
+    return result.output
+
+
+@every_game
+def test_lines_play_a_deal_and_the_record_can_be_replayed(name, file):
+    output = run(name, "--deals", "1", "--seed", "3", "--opponents", "greedy", "--record", file, lines="\n" * 60)
+    assert "the match is over" in output
+    assert replay(json.loads(file.read_text())).over
+    told = testing.CliRunner().invoke(command, ["replay", str(file)])
+    assert told.exit_code == 0, told.output
+
+
+def test_hints_mistakes_and_the_end_of_the_input(file):
+    arguments = ["pepper", "--deals", "1", "--seed", "3", "--seat", "2", "--opponents", "greedy", "--record", file]
+    output = run(*arguments, lines="?\nnonsense\n99R\n")
+    assert "pretrained plays" in output
+    assert "'nonsense' is no card" in output
+    assert "you have played no card, so nothing is saved" in output
+    assert not file.exists()
+    run(*arguments, lines="\n")
+    assert "to go on: trick play --resume" in run("--resume", "--record", file, lines="\n\n")
+    record = json.loads(file.read_text())
+    assert sum(seat == 2 for seat, _ in record["deals"][0]["actions"]) == 3
+    assert record["players"] == ["greedy", "greedy", PERSON, "greedy", "greedy"]
+    assert "the match is over" in run("--resume", "--record", file, lines="\n" * 60)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "name a game"),
+        (["poker"], "there is no game 'poker'"),
+        (["pepper", "--seat", "5"], "--seat: expected None or a seat of 0 to 4"),
+        (["pepper", "--opponents", "nobody"], "'nobody' is no player"),
+        (["pepper", "--opponents", "greedy,random"], "expected 1 spec, or 4 separated by commas"),
+        (["--resume"], "--resume needs the --record"),
+    ],
+)
+def test_a_wrong_argument_is_told(arguments, message):
+    result = testing.CliRunner().invoke(command, ["play", *arguments])
+    assert isinstance(result.exception, ValueError)
+    assert message in str(result.exception)
+
+
+def test_a_record_is_not_overwritten_and_another_file_is_no_match(file):
+    file.write_text("{}")
+    for arguments, message in ((["pepper"], "exists: continue"), (["--resume"], "not saved by trick play")):
+        result = testing.CliRunner().invoke(command, ["play", *arguments, "--record", str(file)])
+        assert message in str(result.exception)
+    assert file.read_text() == "{}"
+
+
+# --- nothing hidden is shown --------------------------------------------------------------------------------------
+
+
+def twins(name: str, plays: int, rng: Any) -> tuple[Match, Match]:
+    """Two matches after the same plays, at a decision of seat 0, that differ in many cards which it has not seen."""
+    game = load_game(name, None, 1)
+    match = Match(game, int(rng.integers(1000)))
+    while len(match.deals[0].actions) < plays or match.states["seat"][0] != 0:
+        match.step(int(rng.choice(legal_of(game, match.states))))
+    hidden = [card for found in hidden_from(game, match.states, 0).values() for card in found]
+    order, twin = match.deals[0].order[: game.deck.size].copy(), match
+    for _ in range(100):
+        one, other = rng.choice(hidden, 2, replace=False)
+        swapped = np.where(order == one, other, np.where(order == other, one, order))
+        candidate = Match(game, match.seed, [GivenDeal(tuple(swapped.tolist()), match.deals[0].dealer)])
+        try:
+            for _, action in match.deals[0].actions:
+                candidate.step(action)
+        except ValueError:  # in that world somebody would have broken a rule
+            continue
+        order, twin = swapped, candidate
+    differ = match.states["hand"][0] != twin.states["hand"][0]
+    assert differ[1:3].any(axis=1).all()  # in Whist seat 3's hand is open
+    return match, twin
+
+
+def screens(match: Match, file: Any) -> list[str]:
+    """All that a person sees: the screen with hints, and the plain text up to the answer to an illegal card."""
+    session = Session(match, [PERSON, *["greedy"] * (match.game.num_players - 1)], file)
+    pictures: list[str] = []
+
+    async def keys(app: PlayApp, pilot: Any) -> None:
+        await until(pilot, lambda: app.asked)
+        await pilot.press("?")
+        await until(pilot, lambda: app.advice is not None and "expects" in shown(app, "message"))
+        await pilot.pause()
+        pictures.append(app.export_screenshot())
+
+    use(session, keys)
+    wrong = next((kind for kind in range(match.game.num_actions) if kind not in session.view().legal), 0)
+    play_plain(session, iter(["?", "!", session.view().card(wrong)]), pictures.append)
+    return pictures
+
+
+@every_game
+def test_the_texts_in_twin_worlds_are_equal(name, file):
+    rng = np.random.default_rng(6)
+    for plays in (3, 17):
+        match, twin = twins(name, plays, rng)
+        assert screens(match, file) == screens(twin, file)
+
+
+def test_a_person_chooses_among_cards_that_do_not_lie_in_the_hand():
+    """Two lead cards in Zaraba, two face-up cards in Whist, peppers in front."""
+    rng = np.random.default_rng(3)
+    found = set()
+    for name in ("zaraba22", "double_deck_whist", "pepper"):
+        match = Match(load_game(name, None, 1), 4)
+        while not match.over:
+            from trick_envs.matches.viewing import match_view
+
+            view = match_view(match, int(match.states["seat"][0]))
+            offered = choices(view)
+            assert {each.kind for each in offered if each.legal} == set(view.legal)
+            hand = members(match.states["hand"][0][view.observer])
+            assert sum(each.held for each in offered) == len(hand)
+            found |= {match.phase for each in offered if not each.held}
+            for number, each in enumerate(offered):
+                assert named(view, str(number + 1)) == each.kind
+            match.step(int(rng.choice(legal_of(match.game, match.states))))
+    assert found >= {"keep", "pick", "follow"}
