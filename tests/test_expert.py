@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -65,9 +65,10 @@ def make_policy(config: RunConfig, seed: int = 0) -> SelfPlayPolicy:
     return policy
 
 
-def make_task(number: int = 0, student: Weights | None = None, earlier: Weights | None = None, **values: Any) -> Any:
+def labelled(number: int = 0, student: Weights | None = None, earlier: Weights | None = None, **values: Any) -> Labels:
+    """What a task brings."""
     config = make_config({**LABELS, **values}, start=None if student is None else "policy.zip")
-    return LabelTask(config, expert_stage(config), number, student, earlier)
+    return label(LabelTask(config, expert_stage(config), number), student, earlier, {})
 
 
 def same(one: Weights, other: Weights) -> bool:
@@ -107,7 +108,7 @@ def progress(folder: Path) -> dict[str, Any]:
 def test_a_label_tells_how_every_action_compares_with_the_students_best_one(search: str, begun: bool) -> None:
     config = make_config(LABELS)
     student = weights_of(make_policy(config)) if begun else None
-    found = label(make_task(3, student, search=search, games=8, label_share=1.0))
+    found = labelled(3, student, search=search, games=8, label_share=1.0)
     count, game, rows = len(found), config.make_game(), np.arange(len(found))
     assert count > 100
     wanted = {
@@ -147,13 +148,13 @@ def test_a_label_tells_how_every_action_compares_with_the_students_best_one(sear
 def test_a_task_says_the_same_whenever_it_is_asked() -> None:
     student, earlier = (weights_of(make_policy(make_config(LABELS), seed)) for seed in (0, 1))
     given = {"guests": ["greedy", "earlier", "pimc:2"], "guest_share": 0.4}
-    one = label(make_task(5, student, earlier, **given))
+    one = labelled(5, student, earlier, **given)
     torch.manual_seed(99)
     np.random.default_rng().random()
-    again = label(make_task(5, student, earlier, **given))
+    again = labelled(5, student, earlier, **given)
     for name, array in one.arrays().items():
         np.testing.assert_array_equal(array, again.arrays()[name], err_msg=name)
-    for other in (label(make_task(6, student, earlier, **given)), label(make_task(5, earlier, student, **given))):
+    for other in (labelled(6, student, earlier, **given), labelled(5, earlier, student, **given)):
         assert len(other) != len(one) or (other.observations != one.observations).any()
 
 
@@ -173,7 +174,7 @@ def test_the_value_of_a_label_is_what_the_seat_was_paid_from_then_to_the_end(mon
     Journal.notes = []
     monkeypatch.setattr(labels, "BatchEnv", Journal)
     config = make_config({**LABELS, "games": 4, "label_share": 0.7}, num_deals=2)
-    found = label(LabelTask(config, expert_stage(config), 0, weights_of(make_policy(config)), None))
+    found = label(LabelTask(config, expert_stage(config), 0), weights_of(make_policy(config)), None, {})
     returns: dict[bytes, set[float]] = {}
     for step, (observations, seats, rows, _, _) in enumerate(Journal.notes):
         for seen, seat, row in zip(observations, seats, rows, strict=True):
@@ -192,7 +193,7 @@ def test_the_value_of_a_label_is_what_the_seat_was_paid_from_then_to_the_end(mon
 
 def test_a_share_of_the_decisions_is_labelled_and_none_of_a_guests(monkeypatch: pytest.MonkeyPatch) -> None:
     student = weights_of(make_policy(make_config(LABELS)))
-    every, half = (label(make_task(0, student, games=32, label_share=share)) for share in (1.0, 0.5))
+    every, half = (labelled(0, student, games=32, label_share=share) for share in (1.0, 0.5))
     assert 0.4 < len(half) / len(every) < 0.6
     asked: list[Any] = []
 
@@ -210,10 +211,10 @@ def test_a_share_of_the_decisions_is_labelled_and_none_of_a_guests(monkeypatch: 
     monkeypatch.setattr(
         labels, "make_agent", lambda spec, *given: Guest() if spec == "random" else original(spec, *given)
     )
-    found = label(make_task(0, student, games=32, label_share=1.0, guests=["random"], guest_share=0.5))
+    found = labelled(0, student, games=32, label_share=1.0, guests=["random"], guest_share=0.5)
     assert 0.3 < len(found) / len(every) < 0.7
     assert not {seen.tobytes() for seen in asked} & {seen.tobytes() for seen in found.observations}
-    nothing = label(make_task(0, student, guests=["random"], guest_share=1.0))
+    nothing = labelled(0, student, guests=["random"], guest_share=1.0)
     assert len(nothing) == 0
     assert {name: array.shape[1:] for name, array in nothing.arrays().items()} == {
         name: array.shape[1:] for name, array in found.arrays().items()
@@ -227,9 +228,9 @@ def test_a_share_of_the_decisions_is_labelled_and_none_of_a_guests(monkeypatch: 
 def test_an_earlier_policy_is_a_guest_when_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
     config = make_config(LABELS)
     weak, strong = (weights_of(make_policy(config, seed)) for seed in (0, 1))
-    alone = label(make_task(0, weak, guests=["earlier"], guest_share=1.0))
+    alone = labelled(0, weak, guests=["earlier"], guest_share=1.0)
     assert len(alone) > 0  # there is none yet
-    assert len(label(make_task(0, weak, strong, guests=["earlier"], guest_share=1.0))) == 0
+    assert len(labelled(0, weak, strong, guests=["earlier"], guest_share=1.0)) == 0
 
 
 # --- runs ---------------------------------------------------------------------------------------------------------
@@ -251,14 +252,22 @@ def test_the_weights_depend_on_the_seed_and_not_on_the_workers(tmp_path: Path) -
     assert not (tmp_path / "alone" / "labels").exists()
 
 
-@pytest.fixture
-def tasks(monkeypatch: pytest.MonkeyPatch) -> list[LabelTask]:
-    """All tasks that are worked on from now on, in this process."""
-    found: list[LabelTask] = []
+class Given(NamedTuple):
+    """A task, and the weights with which it was played."""
 
-    def noted(task: LabelTask) -> Labels:
-        found.append(task)
-        return label(task)
+    number: int
+    student: Weights | None
+    earlier: Weights | None
+
+
+@pytest.fixture
+def tasks(monkeypatch: pytest.MonkeyPatch) -> list[Given]:
+    """All tasks that are worked on from now on, in this process."""
+    found: list[Given] = []
+
+    def noted(task: LabelTask, student: Weights | None, earlier: Weights | None, files: Any) -> Labels:
+        found.append(Given(task.number, student, earlier))
+        return label(task, student, earlier, files)
 
     monkeypatch.setattr(expert, "label", noted)
     return found
@@ -266,7 +275,7 @@ def tasks(monkeypatch: pytest.MonkeyPatch) -> list[LabelTask]:
 
 @pytest.mark.usefixtures("_no_files")
 def test_the_first_student_is_the_rule_of_thumb_and_later_ones_are_a_round_old(
-    tmp_path: Path, tasks: list[LabelTask], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, tasks: list[Given], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     learned: list[tuple[int, Weights]] = []  # with how many tasks before
     original = Learner.learn
@@ -294,7 +303,7 @@ def test_the_first_student_is_the_rule_of_thumb_and_later_ones_are_a_round_old(
 
 
 @pytest.mark.usefixtures("_no_files")
-def test_a_stage_goes_on_from_the_policy_before_it(tmp_path: Path, tasks: list[LabelTask]) -> None:
+def test_a_stage_goes_on_from_the_policy_before_it(tmp_path: Path, tasks: list[Given]) -> None:
     config = make_config(LABELS)
     model = run.first_model(config)
     model.policy.load_state_dict(make_policy(config, 7).state_dict())
@@ -360,7 +369,7 @@ def test_ctrl_c_loses_at_most_a_round(
 
 @pytest.mark.usefixtures("_no_files")
 def test_labels_of_an_interrupted_run_are_learned_from_and_their_games_are_not_played_again(
-    tmp_path: Path, tasks: list[LabelTask], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, tasks: list[Given], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder, config = tmp_path / "run", make_config({**LABELS, "window": 10_000})
     sizes: list[int] = []
@@ -442,7 +451,7 @@ def test_a_killed_run_goes_on_from_its_last_round(tmp_path: Path) -> None:
 
 
 def test_a_shelf_holds_a_window_of_rounds_also_when_it_is_opened_again(tmp_path: Path) -> None:
-    rounds = [label(make_task(number)) for number in range(4)]
+    rounds = [labelled(number) for number in range(4)]
     window = len(rounds[2]) + len(rounds[3])
     shelf = Shelf(tmp_path / "labels", window)
     for number, found in enumerate(rounds):
@@ -462,7 +471,7 @@ def test_a_shelf_holds_a_window_of_rounds_also_when_it_is_opened_again(tmp_path:
 @pytest.fixture(scope="module")
 def lessons() -> tuple[Labels, Labels]:
     """Labels to learn from, and of other games."""
-    found = [label(make_task(number, games=32, search="pimc:40")) for number in range(9)]
+    found = [labelled(number, games=32, search="pimc:40") for number in range(9)]
     return Labels.joined(found[:7]), Labels.joined(found[7:])
 
 
@@ -513,7 +522,7 @@ def test_targets_are_distributions_over_legal_actions_that_follow_the_advantages
 ) -> None:
     config = make_config(LABELS)
     policy = make_policy(config)
-    found = label(make_task(0, weights_of(policy), games=32, search="pimc:16"))
+    found = labelled(0, weights_of(policy), games=32, search="pimc:16")
     rows = np.arange(len(found))
     own = torch.softmax(torch.from_numpy(NetworkAgent(policy).evaluate(found.observations, found.masks)[0]), 1).numpy()
     gain: dict[str, float] = {}

@@ -14,6 +14,10 @@ from trick_envs import BatchEnv
 pytest.importorskip("sb3_contrib")
 from gymnasium import spaces
 
+from training.config import RunConfig
+from training.executor import ThisProcess
+from training.network import SelfPlayPolicy, weights_of
+from training.rollouts import RolloutTask, RolloutWorkers, collect
 from training.selfplay import SelfPlayBuffer, SelfPlayVecEnv
 
 GAMMA, LAMBDA, SCALE = 0.97, 0.9, 0.5
@@ -149,3 +153,56 @@ def test_a_self_play_environment_has_the_games_spaces() -> None:
     assert not dones.any()
     games.observations[:] = 0
     assert after.any()  # a copy: SB3 stores it after the next step
+
+
+# --- rollouts by workers ------------------------------------------------------------------------------------------
+
+
+def test_a_worker_that_keeps_nothing_plays_as_one_that_goes_on() -> None:
+    """Samples and advantages of rollouts in tasks, against one environment and one buffer that are never left."""
+    stage = {"method": "ppo", "n_envs": 24, "n_steps": 16, "batch_size": 64, "rollout_workers": 2}
+    config = RunConfig.model_validate(
+        {"game": "donguri", "num_players": 3, "network": {"width": 8, "depth": 1}, "precision": "float32",
+         "stages": [stage]}
+    )  # fmt: skip
+    (ppo,) = config.stages
+    policy = SelfPlayPolicy.for_game(config.make_game(), config.network)
+    env = SelfPlayVecEnv(BatchEnv("donguri", 12, 3, 1, "zero_sum"), 7)
+    buffer = SelfPlayBuffer(16, env.observation_space, env.action_space, "cpu", ppo.gae_lambda, ppo.gamma, 12)
+    buffer.attach(env, ppo.reward_scale)
+    observations, standing = env.reset(), None
+    for number in range(4):
+        task = RolloutTask(config, ppo, 12, 7, number * 16 * 24)
+        buffer.reset()
+        with torch.no_grad():
+            torch.manual_seed(int(np.random.SeedSequence((7, task.done)).generate_state(1)[0]))
+            for _ in range(16):
+                masks = env.games.action_masks.copy()
+                actions, values, log_probs = policy(torch.from_numpy(observations), action_masks=masks)
+                following, *_ = env.step(actions.numpy())
+                buffer.add(observations, actions.numpy(), np.zeros(0), np.zeros(0), values, log_probs, masks)
+                observations = following
+        buffer.compute_returns_and_advantage(None, None)
+        found, standing = collect(task, weights_of(policy), {}, standing)
+        for name, expected in vars(buffer.samples()).items():
+            np.testing.assert_array_equal(getattr(found, name), expected, err_msg=name)
+    assert len(found.actions) > 12 * 16 - 3 * 12
+
+
+def test_a_learner_takes_the_samples_of_all_workers() -> None:
+    stage = {"method": "ppo", "n_envs": 10, "n_steps": 16, "batch_size": 64, "rollout_workers": 3}
+    config = RunConfig.model_validate({"game": "donguri", "num_players": 3, "stages": [stage]})
+    (ppo,) = config.stages
+    weights = weights_of(SelfPlayPolicy.for_game(config.make_game(), config.network))
+    env = SelfPlayVecEnv(BatchEnv("donguri", 10, 3, 1, "zero_sum"), 7)
+    buffer = SelfPlayBuffer(16, env.observation_space, env.action_space, n_envs=10)
+    buffer.attach(env)
+    workers = RolloutWorkers(ThisProcess(), config, ppo, 7)
+    for number in range(3):
+        parts = workers.collect(weights, number * 160)
+        assert len(parts) == 3
+        buffer.take(parts)
+        taken = np.sort(np.concatenate([batch.old_log_prob.numpy() for batch in buffer.get(64)]))
+        np.testing.assert_array_equal(taken, np.sort(np.concatenate([part.log_probs for part in parts])))
+        advantages = np.concatenate([part.advantages for part in parts])
+        np.testing.assert_allclose(buffer.returns - buffer.values, advantages, atol=1e-6)

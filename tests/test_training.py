@@ -67,6 +67,7 @@ def test_every_config_of_the_repository_is_valid(path: Path) -> None:
             "stages.0.search: 'greedy' is no search: expected 'pimc:N'",
         ),
         ({"stages": [{**LABELS, "search": "p.onnx+pimc:9"}]}, "stages.0.search: expected a search without a policy"),
+        ({"stages": [{**LABELS, "search": "cheat:9"}]}, "stages.0.search: cheat looks at hidden cards"),
         ({"stages": [{**LABELS, "search": "pimc:0"}]}, "stages.0.search: 'pimc:0' is no search: expected 'pimc:N'"),
         (
             {"stages": [{**LABELS, "search": "rollout:9"}]},

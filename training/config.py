@@ -35,6 +35,11 @@ class PPO(Strict):
     evaluate_every_samples: Positive = Field(250_000, description="samples between two evaluations")
     n_envs: Positive = Field(512, description="games played in parallel")
     n_steps: Positive = Field(64, description="decisions per game between two updates")
+    rollout_workers: Positive | None = Field(
+        None,
+        description="workers among which the games are divided, 1: this process plays them all; null: 1, or with "
+        "--ray one per core. The weights depend on this number, but not on where the workers are",
+    )
     batch_size: Positive = Field(4096, description="samples per minibatch")
     n_epochs: Positive = Field(2, description="passes over the samples per update")
     learning_rate: float = Field(1e-3, gt=0.0, le=1.0, description="at the start")
@@ -55,6 +60,8 @@ class PPO(Strict):
         samples = self.n_envs * self.n_steps
         if samples < self.batch_size:
             raise ValueError(f"n_envs * n_steps is {samples}, fewer than batch_size ({self.batch_size})")
+        if self.rollout_workers is not None and self.rollout_workers > self.n_envs:
+            raise ValueError(f"rollout_workers: {self.rollout_workers} is more than n_envs ({self.n_envs})")
         if self.leash > 0.0 and self.ent_coef == 0.0:
             raise ValueError("leash: needs an ent_coef above 0")
         return self
@@ -95,6 +102,8 @@ class ExpertIteration(Strict):
         parsed = parse_spec(f"student.onnx+{search}")
         if parsed.method is None or parsed.policy != "student.onnx":
             raise ValueError("expected a search without a policy, such as ismcts:100 or rollout:16")
+        if parsed.method == "cheat":
+            raise ValueError("cheat looks at hidden cards, which a policy cannot learn; expected such as ismcts:100")
         return search
 
 
@@ -139,7 +148,7 @@ class RunConfig(Strict):
     stages: list[Annotated[PPO | ExpertIteration, Field(discriminator="method")]] = Field(
         [PPO()], min_length=1, description="how the policy is trained, one stage after the other"
     )
-    workers: Positive = Field(2, description="processes that play and label in expert iteration")
+    workers: Positive = Field(2, description="processes that label in expert iteration, or that rollout_workers use")
     device: str = Field("cpu", description="device of the network: cpu, cuda or auto")
     precision: Literal["auto", "float32", "bfloat16"] = Field(
         "auto", description="of matrix products; auto is bfloat16 where the device is good at it"

@@ -127,8 +127,8 @@ def play_margins(
         on_progress: called with the number of deals just finished.
 
     Returns:
-        ``(deals, 2)``: per deal, the margin of a single player among opponents, and that of the players over a single
-        opponent among them.
+        ``(deals, 2)`` margins per deal, of a single player among opponents, and of the players over a single opponent
+        among them.
     """
     for player, player_seed in zip(players, player_seeds(purpose, seed), strict=True):
         player.seed(player_seed)

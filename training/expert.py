@@ -12,8 +12,9 @@ from __future__ import annotations
 import math
 import shutil
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, Future
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -21,19 +22,25 @@ import numpy as np
 import torch
 from sb3_contrib import MaskablePPO
 
-from training.arena.executor import make_executor
 from training.config import ExpertIteration, RunConfig
+from training.executor import TaskExecutor
 from training.files import replacing
-from training.labels import Labels, LabelTask, label
+from training.labels import EARLIER, Labels, LabelTask, label
 from training.monitor import Monitor
-from training.network import ILLEGAL, Weights, matrix_precision, weights_of
+from training.network import ILLEGAL, matrix_precision, weights_of
+from training.policy_files import read_policy_files
 from training.selfplay import gather
 
-TASKS_AHEAD = 2  # per worker, beyond those that are needed
+ROUNDS_BEFORE = 3  # the guest called earlier is the student of so many rounds before
 
 
 def train_by_search(
-    config: RunConfig, stage: ExpertIteration, model: MaskablePPO, monitor: Monitor, folder: Path
+    config: RunConfig,
+    stage: ExpertIteration,
+    model: MaskablePPO,
+    monitor: Monitor,
+    folder: Path,
+    executor: TaskExecutor,
 ) -> None:
     """Trains until the stage has its labels.
 
@@ -43,6 +50,7 @@ def train_by_search(
         model: whose policy learns.
         monitor: shows, evaluates and saves; its ``done`` labels are there already.
         folder: of the run; labels are kept in it until they leave the window.
+        executor: of the workers.
     """
     torch.manual_seed(config.seed + monitor.done)
     policy = model.policy
@@ -50,69 +58,67 @@ def train_by_search(
     shelf = Shelf(folder / "labels", stage.window, monitor.tasks)
     learner = Learner(stage, model, np.random.default_rng((config.seed, monitor.samples)))
     begun_from_nothing = monitor.stage == 0 and config.start is None
-    with make_executor(config.workers) as executor:
-        student = None if monitor.done == 0 and begun_from_nothing else weights_of(policy)
-        earlier: list[Weights] = []
-        pending: _Round | None = None
-        while monitor.done < stage.total_labels:
-            if pending is None:
-                pending = _Round(config, stage, executor, shelf.tasks, student, _before(earlier))
-            wanted = min(stage.labels_per_round, stage.total_labels - monitor.done)
-            labels = pending.collect(wanted, lambda new, rate: monitor.note(f"{new:,} new labels, {rate:,.0f}/s"))
-            shelf.add(labels, pending.tasks_done)
-            monitor.tasks = shelf.tasks
-            last = monitor.done + len(labels) >= stage.total_labels
-            if student is None:  # an untrained network is no student: the first round is learned first
-                pending = None
-            else:
-                earlier.append(student)
-                student = weights_of(policy)
-                pending = None if last else _Round(config, stage, executor, shelf.tasks, student, _before(earlier))
-            torch.set_num_threads(config.threads)  # a worker in this process has set it, too
-            progress = (monitor.done / stage.total_labels, (monitor.done + len(labels)) / stage.total_labels)
-            figures = learner.learn(shelf.labels(), stage.n_epochs * len(labels), progress)
-            if student is None:
-                student = weights_of(policy)
-            monitor.show(monitor.done + len(labels))
-            for name, figure in figures.items():
-                monitor.logger.record(f"expert/{name}", figure)
-            over = monitor.evaluate(policy)
-            monitor.note(f"{figures['samples_per_second']:,.0f} samples/s  {over}")
-            monitor.save(model)
+    files = executor.share(read_policy_files(spec for spec in stage.guests if spec != EARLIER))
+    student = None if monitor.done == 0 and begun_from_nothing else executor.share(weights_of(policy))
+    earlier: deque[Any] = deque(maxlen=ROUNDS_BEFORE)
+    pending: _Round | None = None
+
+    def begin() -> _Round:
+        given = (student, earlier[0] if earlier else None, files)
+        return _Round(lambda number: LabelTask(config, stage, number), given, executor, shelf.tasks)
+
+    while monitor.done < stage.total_labels:
+        if pending is None:
+            pending = begin()
+        wanted = min(stage.labels_per_round, stage.total_labels - monitor.done)
+        labels = pending.collect(wanted, lambda new, rate: monitor.note(f"{new:,} new labels, {rate:,.0f}/s"))
+        shelf.add(labels, pending.tasks_done)
+        monitor.tasks = shelf.tasks
+        last = monitor.done + len(labels) >= stage.total_labels
+        if student is None:  # an untrained network is no student: the first round is learned first
+            pending = None
+        else:
+            earlier.append(student)
+            student = executor.share(weights_of(policy))
+            pending = None if last else begin()
+        torch.set_num_threads(config.threads)  # a worker in this process has set it, too
+        progress = (monitor.done / stage.total_labels, (monitor.done + len(labels)) / stage.total_labels)
+        figures = learner.learn(shelf.labels(), stage.n_epochs * len(labels), progress)
+        if student is None:
+            student = executor.share(weights_of(policy))
+        monitor.show(monitor.done + len(labels))
+        for name, figure in figures.items():
+            monitor.logger.record(f"expert/{name}", figure)
+        over = monitor.evaluate(policy)
+        monitor.note(f"{figures['samples_per_second']:,.0f} samples/s  {over}")
+        monitor.save(model)
     shelf.clear()
-
-
-def _before(earlier: list[Weights]) -> Weights | None:
-    """The weights of a policy of some rounds before."""
-    return earlier[-3] if len(earlier) >= 3 else earlier[0] if earlier else None
 
 
 class _Round:
     """Tasks that are being played for one round: always a few more than the workers can do at once."""
 
     def __init__(
-        self, config: RunConfig, stage: ExpertIteration, executor: Executor, first: int, student: Weights | None,
-        earlier: Weights | None,
-    ) -> None:  # fmt: skip
-        self._make: Callable[[int], LabelTask] = lambda number: LabelTask(config, stage, number, student, earlier)
-        self._executor, self._next, self._ahead = executor, first, 0 if config.workers == 1 else TASKS_AHEAD
+        self, make: Callable[[int], LabelTask], given: tuple[Any, ...], executor: TaskExecutor, first: int
+    ) -> None:
+        self._make, self._given, self._executor, self._next = make, given, executor, first
         self._futures: list[Future[Labels]] = []
         self._started = time.monotonic()
         self.tasks_done = first
-        if config.workers > 1:
-            self._fill(config.workers + self._ahead)
+        if executor.in_flight > 1:  # workers begin while the network learns
+            self._fill()
 
-    def _fill(self, count: int) -> None:
-        while len(self._futures) < count:
-            self._futures.append(self._executor.submit(label, self._make(self._next)))
+    def _fill(self) -> None:
+        while len(self._futures) < self._executor.in_flight:
+            self._futures.append(self._executor.submit(label, self._make(self._next), *self._given))
             self._next += 1
 
     def collect(self, wanted: int, on_progress: Callable[[int, float], None]) -> Labels:
         """Waits until there are enough labels; tasks count in their order, and those left over are dropped."""
         parts: list[Labels] = []
-        count, kept = 0, max(1, len(self._futures))
+        count = 0
         while count < wanted:
-            self._fill(kept)
+            self._fill()
             parts.append(self._futures.pop(0).result())
             count += len(parts[-1])
             self.tasks_done += 1

@@ -5,7 +5,7 @@ distribution; in some matches guests play some of the seats. A random share of t
 a choice) is labelled: a search compares every action with the student's best one in sampled worlds
 (``trick_envs.agents.search.Comparison``).
 
-What a task returns depends only on the task, so tasks may run anywhere, in any order, and again if one is lost.
+A task is work for an executor (``training/executor.py``).
 """
 
 from __future__ import annotations
@@ -17,8 +17,10 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from training.compiled import compiled_once
 from training.config import ExpertIteration, RunConfig
 from training.network import NetworkAgent, Weights
+from training.policy_files import PolicyFiles, make_agent_from
 from training.seeds import SEEDS_PER_RUN, Purpose, match_seeds, player_seeds
 from trick_envs.agents import Agent, make_agent
 from trick_envs.agents.rollout import RolloutAgent
@@ -27,9 +29,8 @@ from trick_envs.agents.spec import ROLLOUT, parse_spec
 from trick_envs.engine.game import Game
 from trick_envs.interfaces.batch import BatchEnv
 
-RULE_OF_THUMB_SLIPS = (
-    0.15  # share of random moves while there is no student yet: the rule of thumb alone has no variety
-)
+RULE_OF_THUMB_SLIPS = 0.15  # share of random moves while there is no student: the rule of thumb has no variety
+EARLIER = "earlier"  # the guest that is the policy of some rounds before
 
 
 @dataclass(frozen=True)
@@ -40,15 +41,11 @@ class LabelTask:
         config: of the run.
         stage: the stage.
         number: of the task, counted through the whole run: determines matches and random choices.
-        student: weights of the policy that plays and is labelled; ``None``: the rule of thumb in its place.
-        earlier: weights of an earlier policy, the guest called ``earlier``; ``None`` if there is none.
     """
 
     config: RunConfig
     stage: ExpertIteration
     number: int
-    student: Weights | None
-    earlier: Weights | None
 
 
 @dataclass
@@ -83,6 +80,21 @@ class Labels:
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @classmethod
+    def none(cls, game: Game) -> Labels:
+        """No decision of a game."""
+        actions = (0, game.num_actions)
+        return cls(
+            np.zeros((0, game.layout.size), np.int8),
+            np.zeros(actions, np.int8),
+            np.zeros(actions, np.float16),
+            np.zeros(0, np.int16),
+            np.zeros(actions, np.float16),
+            np.zeros(actions, np.float16),
+            np.zeros(actions, np.uint16),
+            np.zeros(0, np.float32),
+        )
+
+    @classmethod
     def joined(cls, parts: list[Labels]) -> Labels:
         """All decisions of the parts, in their order."""
         return cls(**{name: np.concatenate([part.arrays()[name] for part in parts]) for name in parts[0].arrays()})
@@ -103,18 +115,37 @@ class _Decided:
         return self.actions
 
 
-def label(task: LabelTask) -> Labels:
-    """Plays and labels."""
-    torch.set_num_threads(1)
-    config, stage = task.config, task.stage
-    game = config.make_game()
-    rng = np.random.default_rng((config.seed, int(Purpose.TRAINING), task.number))
-    decided = _Decided()
-    _, search_seed = player_seeds(Purpose.TRAINING, config.seed)
-    student = None if task.student is None else NetworkAgent.with_weights(game, config.network, task.student)
-    search = _teacher(stage.search, game, search_seed, decided, student)
-    guests = _guests(task, game, search_seed)
+def label(task: LabelTask, student: Weights | None, earlier: Weights | None, files: PolicyFiles) -> Labels:
+    """Plays and labels.
 
+    Args:
+        task: which matches.
+        student: weights of the policy that plays and is labelled; ``None``: the rule of thumb in its place.
+        earlier: weights of an earlier policy, the guest called ``earlier``; ``None`` if there is none.
+        files: the guests' policies.
+    """
+    torch.set_num_threads(1)
+    game, network = task.config.make_game(), task.config.network
+    _, search_seed = player_seeds(Purpose.TRAINING, task.config.seed)
+    guests: list[Agent] = []
+    for spec in task.stage.guests:
+        if spec != EARLIER:
+            guests.append(make_agent_from(files, spec, game, search_seed))
+        elif earlier is not None:
+            guests.append(NetworkAgent.with_weights(game, network, earlier))
+    decided = _Decided()
+    playing = None if student is None else NetworkAgent.with_weights(game, network, student)
+    search = _teacher(task.stage.search, game, search_seed, decided, playing)
+    with compiled_once(game, "labels", f"student.onnx+{task.stage.search}", *task.stage.guests):
+        return _play(task, game, playing, guests, search, decided)
+
+
+def _play(
+    task: LabelTask, game: Game, student: NetworkAgent | None, guests: list[Agent],
+    search: SearchAgent | RolloutAgent, decided: _Decided,
+) -> Labels:  # fmt: skip
+    config, stage = task.config, task.stage
+    rng = np.random.default_rng((config.seed, int(Purpose.TRAINING), task.number))
     games = BatchEnv(config.game, stage.games, config.num_players, config.num_deals, config.reward, **config.options)
     first = SEEDS_PER_RUN // 2 + task.number * stage.games % (SEEDS_PER_RUN // 2 - stage.games)
     games.reset(match_seeds(Purpose.TRAINING, config.seed, first, stage.games))
@@ -123,7 +154,7 @@ def label(task: LabelTask) -> Labels:
         rng.integers(max(len(guests), 1), size=(stage.games, 1)),
         -1,
     )
-    running, parts, places = np.arange(stage.games), [], []
+    running, parts, places = np.arange(stage.games), [Labels.none(game)], [(np.zeros(0, int), np.zeros(0, int))]
     paid = np.zeros((stage.games, game.num_players), np.float32)
     while len(running):
         observations, masks, seats = games.observations[running], games.action_masks[running], games.seats[running]
@@ -161,8 +192,6 @@ def label(task: LabelTask) -> Labels:
         rewards, ends = games.step(actions, running)
         paid[running] += rewards[running]
         running = running[~ends[running]]
-    if not parts:  # no decision had a choice: improbable, but possible with a handful of games
-        return _nothing(game)
     labels = Labels.joined(parts)
     rows, seats = (np.concatenate(each) for each in zip(*places, strict=True))
     labels.returns += paid[rows, seats]
@@ -193,29 +222,3 @@ def _decide(
     logits, _ = student.evaluate(observations, masks)
     noise = -np.log(rng.exponential(size=logits.shape))  # Gumbel: the argmax is drawn from the softmax
     return logits.argmax(1), (logits + noise).argmax(1), logits
-
-
-def _guests(task: LabelTask, game: Game, seed: int) -> list[Agent]:
-    guests: list[Agent] = []
-    for spec in task.stage.guests:
-        if spec != "earlier":
-            guests.append(make_agent(spec, game, seed))
-        elif task.earlier is not None:
-            guests.append(NetworkAgent.with_weights(game, task.config.network, task.earlier))
-    return guests
-
-
-def _nothing(game: Game) -> Labels:
-    sizes = {"observations": game.layout.size, "masks": game.num_actions, "picks": 0, "returns": 0}
-    types = {
-        "observations": np.int8, "masks": np.int8, "picks": np.int16, "counts": np.uint16, "returns": np.float32,
-    }  # fmt: skip
-    return Labels(
-        **{
-            field.name: np.zeros(
-                (0, width) if (width := sizes.get(field.name, game.num_actions)) else 0,
-                types.get(field.name, np.float16),
-            )
-            for field in fields(Labels)
-        }
-    )

@@ -4,23 +4,50 @@ from __future__ import annotations
 
 import copy
 from pathlib import Path
+from typing import Any
 
 import torch
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.utils import LinearSchedule
 
-from training.best_response import BestResponseVecEnv
 from training.config import PPO, RunConfig
+from training.executor import TaskExecutor
 from training.monitor import Monitor
-from training.network import SelfPlayPolicy, matrix_precision, network_kwargs
-from training.seeds import SEEDS_PER_RUN, Purpose, match_seeds, player_seeds
+from training.network import SelfPlayPolicy, matrix_precision, network_kwargs, weights_of
+from training.policy_files import read_policy_files
+from training.rollouts import RolloutWorkers, self_play_env
+from training.seeds import SEEDS_PER_RUN, Purpose, match_seeds
 from training.selfplay import SelfPlayBuffer, SelfPlayVecEnv
-from trick_envs.agents import make_agent
-from trick_envs.interfaces.batch import BatchEnv
 
 
-def train_ppo(config: RunConfig, stage: PPO, model: MaskablePPO, monitor: Monitor) -> None:
+class SelfPlayPPO(MaskablePPO):
+    """sb3-contrib's algorithm, whose rollouts others may collect.
+
+    Attributes:
+        workers: who collects them; ``None``: this process.
+    """
+
+    workers: RolloutWorkers | None = None
+
+    def collect_rollouts(
+        self, env: Any, callback: BaseCallback, rollout_buffer: Any, n_rollout_steps: int, use_masking: bool = True
+    ) -> bool:
+        if self.workers is None:
+            return super().collect_rollouts(env, callback, rollout_buffer, n_rollout_steps, use_masking)
+        callback.on_rollout_start()
+        rollout_buffer.take(self.workers.collect(weights_of(self.policy), self.num_timesteps))
+        self.num_timesteps += env.num_envs * n_rollout_steps
+        if not callback.on_step():
+            return False
+        callback.on_rollout_end()
+        return True
+
+    def _excluded_save_params(self) -> list[str]:
+        return [*super()._excluded_save_params(), "workers"]
+
+
+def train_ppo(config: RunConfig, stage: PPO, model: SelfPlayPPO, monitor: Monitor, executor: TaskExecutor) -> None:
     """Trains until the stage has its samples.
 
     Args:
@@ -28,9 +55,12 @@ def train_ppo(config: RunConfig, stage: PPO, model: MaskablePPO, monitor: Monito
         stage: to be trained.
         model: from ``new_ppo``, perhaps with a checkpoint's weights; ``num_timesteps`` counts the stage's samples.
         monitor: shows, evaluates and saves.
+        executor: of the workers, if the stage has any.
     """
     prepare(config, stage, model)
     model.set_logger(monitor.logger)
+    if (stage.rollout_workers or 1) > 1:
+        model.workers = RolloutWorkers(executor, config, stage, model.env.first_seed)
     left = stage.total_samples - model.num_timesteps
     if left > 0:
         model.learn(left, callback=_Callback(stage, monitor), reset_num_timesteps=False, tb_log_name="")
@@ -38,16 +68,12 @@ def train_ppo(config: RunConfig, stage: PPO, model: MaskablePPO, monitor: Monito
 
 def self_play_games(config: RunConfig, stage: PPO, done: int) -> SelfPlayVecEnv:
     """The games as a stage begins, or continues after a number of samples of the run: then with other matches."""
-    games = BatchEnv(config.game, stage.n_envs, config.num_players, config.num_deals, config.reward, **config.options)
     first = done // stage.n_steps % (SEEDS_PER_RUN // 2 - stage.n_envs)  # the other half is for expert iteration
     seed = int(match_seeds(Purpose.TRAINING, config.seed, first, stage.n_envs)[0])
-    if config.against is None:
-        return SelfPlayVecEnv(games, seed)
-    _, player_seed = player_seeds(Purpose.TRAINING, config.seed)
-    return BestResponseVecEnv(games, seed, make_agent(config.against, games.game, player_seed))
+    return self_play_env(config, stage.n_envs, seed, read_policy_files([config.against] if config.against else []))
 
 
-def new_ppo(config: RunConfig, stage: PPO, done: int = 0) -> MaskablePPO:
+def new_ppo(config: RunConfig, stage: PPO, done: int = 0) -> SelfPlayPPO:
     """An untrained model, with its games.
 
     Args:
@@ -57,7 +83,7 @@ def new_ppo(config: RunConfig, stage: PPO, done: int = 0) -> MaskablePPO:
     """
     torch.set_num_threads(config.threads)  # initial weights depend on it, because torch's QR decomposition does
     env = self_play_games(config, stage, done)
-    return MaskablePPO(
+    return SelfPlayPPO(
         SelfPlayPolicy,
         env,
         learning_rate=LinearSchedule(stage.learning_rate, stage.final_learning_rate, 1.0),

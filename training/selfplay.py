@@ -13,6 +13,7 @@ buffer, and becomes a sample of the next rollout.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numba
@@ -50,6 +51,7 @@ class SelfPlayVecEnv(VecEnv):
 
     Attributes:
         games: the games.
+        first_seed: of the match in the first game.
         acted: ``(num_envs,)``: the seats that made the decisions of the last step.
         rewards: ``(num_envs, players)``: what the last step paid every seat.
         ends: ``(num_envs,)``: the matches that the last step ended.
@@ -57,7 +59,7 @@ class SelfPlayVecEnv(VecEnv):
 
     def __init__(self, games: BatchEnv, seed: int) -> None:
         self.games = games
-        self._first_seed = seed
+        self.first_seed = seed
         low, high = games.game.layout.bounds()
         super().__init__(
             games.num_envs, spaces.Box(low, high, dtype=np.float32), spaces.Discrete(games.game.num_actions)
@@ -68,7 +70,7 @@ class SelfPlayVecEnv(VecEnv):
         self.rewards, self.ends = games.rewards, games.ends
 
     def reset(self) -> npt.NDArray[np.int8]:
-        self.games.reset(self._first_seed)
+        self.games.reset(self.first_seed)
         return self.games.observations.copy()
 
     def step_async(self, actions: npt.NDArray[Any]) -> None:
@@ -98,6 +100,42 @@ class SelfPlayVecEnv(VecEnv):
 
     def close(self) -> None:
         """Nothing to release."""
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Decisions to learn from.
+
+    Attributes:
+        observations: ``(N, D) int8``.
+        masks: ``(N, A) int8``.
+        actions: ``(N,) int16``.
+        values: ``(N,) float32``: what the value network said.
+        log_probs: ``(N,) float32``: of the actions, when they were chosen.
+        advantages: ``(N,) float32``.
+    """
+
+    observations: npt.NDArray[np.int8]
+    masks: npt.NDArray[np.int8]
+    actions: npt.NDArray[np.int16]
+    values: npt.NDArray[np.float32]
+    log_probs: npt.NDArray[np.float32]
+    advantages: npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """Decisions that wait for a successor, between two rollouts.
+
+    Attributes:
+        rows: their observations, masks, actions, values and log-probabilities.
+        of_seats: ``(games, seats)``: the row of each seat's last decision in a ``SelfPlayBuffer``; -1: none.
+        earned: ``(games, seats)``: paid since then.
+    """
+
+    rows: tuple[npt.NDArray[Any], ...]
+    of_seats: npt.NDArray[np.int64]
+    earned: npt.NDArray[np.float32]
 
 
 class SelfPlayBuffer(MaskableRolloutBuffer):
@@ -139,10 +177,59 @@ class SelfPlayBuffer(MaskableRolloutBuffer):
         old = self._waiting[games, seats]
         self._carried = len(old)
         moved = slice(self._new, self._new + self._carried)
-        for rows in (self._seen, self._masks, self._chosen, self._value, self._log_prob):
-            rows[moved] = rows[old]
+        for column in self._columns():
+            column[moved] = column[old]
         self._next[moved] = WAITING
         self._waiting[games, seats] = np.arange(self._new, self._new + self._carried)
+
+    def _columns(self) -> tuple[npt.NDArray[Any], ...]:
+        """What a decision consists of, one row each."""
+        return self._seen, self._masks, self._chosen, self._value, self._log_prob
+
+    def waiting(self) -> Waiting:
+        """After ``reset``: what the next rollout needs of those before."""
+        moved = slice(self._new, self._new + self._carried)
+        rows = tuple(column[moved].copy() for column in self._columns())
+        return Waiting(rows, self._waiting.copy(), self._earned.copy())
+
+    def wait_for(self, waiting: Waiting) -> None:
+        """Continues where another buffer of as many games was when it said ``waiting``."""
+        self.pos, self.full = 0, False
+        self._carried = len(waiting.rows[0])
+        moved = slice(self._new, self._new + self._carried)
+        for column, rows in zip(self._columns(), waiting.rows, strict=True):
+            column[moved] = rows
+        self._next[moved] = WAITING
+        self._waiting[:], self._earned[:] = waiting.of_seats, waiting.earned
+
+    def samples(self) -> Samples:
+        """After ``compute_returns_and_advantage``: what there is to learn from."""
+        ready = self._ready
+        return Samples(
+            self._seen[ready],
+            self._masks[ready],
+            self._chosen[ready].astype(np.int16),
+            self._value[ready],
+            self._log_prob[ready],
+            self._advantage[ready],
+        )
+
+    def take(self, parts: Sequence[Samples]) -> None:
+        """Replaces the content by samples that others have collected, in their order."""
+        self.reset()
+        self._waiting[:] = -1
+        end = 0
+        for part in parts:
+            rows = slice(end, end := end + len(part.actions))
+            self._seen[rows], self._masks[rows], self._chosen[rows] = part.observations, part.masks, part.actions
+            self._value[rows], self._log_prob[rows] = part.values, part.log_probs
+            self._advantage[rows] = part.advantages
+        self._learn_from(np.arange(end))
+
+    def _learn_from(self, ready: npt.NDArray[np.int64]) -> None:
+        self._ready = ready
+        self.values = self._value[ready]  # SB3 logs the explained variance
+        self.returns = self.values + self._advantage[ready]
 
     def add(
         self,
@@ -171,9 +258,7 @@ class SelfPlayBuffer(MaskableRolloutBuffer):
         """Computes advantages of all decisions whose successor is known; the others wait for the next rollout."""
         used = self._new + self._carried
         _estimate(used, self._new, self._next, self._reward, self._value, self._advantage, self.gamma, self.gae_lambda)
-        self._ready = np.flatnonzero(self._next[:used] != WAITING)
-        self.values = self._value[self._ready]  # SB3 logs the explained variance
-        self.returns = self.values + self._advantage[self._ready]
+        self._learn_from(np.flatnonzero(self._next[:used] != WAITING))
 
     def get(self, batch_size: int | None = None) -> Iterator[MaskableRolloutBufferSamples]:
         """All samples once, in random order, in batches of nearly equal size, about ``batch_size``."""

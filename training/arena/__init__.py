@@ -5,8 +5,7 @@
 - ``plan.py``: who meets whom, on how many deals, and a digest of the code that the results depend on,
 - ``pair.py``: two players, their deals in chunks, and when they have played enough,
 - ``log.py``: finished chunks in a file, from which an interrupted arena continues,
-- ``executor.py``: worker processes,
-- ``play.py``: the loop over all of these,
+- ``play.py``: the loop over all of these, on an executor (``training/executor.py``),
 - ``standings.py``: the table, as files and in the terminal.
 
 Deals are played in chunks, those of searching players one by one. Random choices of players depend only on the arena's

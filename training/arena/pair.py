@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 from training.arena.plan import Plan, Player
+from training.compiled import compiled_once
 from training.evaluation import Result, make_result, play_margins, short_name
+from training.policy_files import PolicyFiles, make_agent_from
 from training.seeds import Purpose
-from trick_envs.agents import Actions, Agent, make_agent
+from trick_envs.agents import Actions, Agent
 from trick_envs.engine.game import Game
 from trick_envs.interfaces.batch import BatchEnv
 
@@ -65,20 +66,25 @@ class _Timed:
         return actions
 
 
-@cache
-def _agent(player: Player, game: Game) -> Agent:
+_agents: dict[tuple[Player, Game], Agent] = {}
+
+
+def _agent(player: Player, game: Game, files: PolicyFiles) -> Agent:
     """The player, loaded once per process, and compiled by a first decision."""
-    agent = make_agent(player.spec, game)
+    if (player, game) in _agents:
+        return _agents[player, game]
+    agent = _agents[player, game] = make_agent_from(files, player.spec, game)
     games = BatchEnv(game.name, 1, game.num_players, 1, "score", **game.options)
     games.reset(0)
     agent.act(games.observations, games.action_masks, games.states)  # compilation is no part of its speed
     return agent
 
 
-def play_chunk(task: Task) -> Chunk:
-    """Plays a chunk of deals, both ways."""
-    one, other = (_Timed(_agent(player, task.game)) for player in task.players)
-    margins = play_margins(task.game, (one, other), task.purpose, task.seed, task.first, task.deals)
+def play_chunk(task: Task, files: PolicyFiles) -> Chunk:
+    """Plays a chunk of deals, both ways; ``files`` has the players' policies."""
+    with compiled_once(task.game, "arena", *(player.spec for player in task.players)):
+        one, other = (_Timed(_agent(player, task.game, files)) for player in task.players)
+        margins = play_margins(task.game, (one, other), task.purpose, task.seed, task.first, task.deals)
     return Chunk(
         (task.players[0].id, task.players[1].id), task.first, margins.tolist(),
         (one.decisions, other.decisions), (round(one.seconds, 6), round(other.seconds, 6)),
@@ -102,6 +108,7 @@ class Pair:
         self._chunk = 1 if one.searches or other.searches else CHUNK
         self._chunks: dict[int, Chunk] = {}
         self._started: set[int] = set()
+        self._all_before = 0  # have been started
         self._narrow = False
 
     @property
@@ -132,13 +139,14 @@ class Pair:
         """The next chunk that has not been started, if more deals are needed.
 
         Args:
-            ahead: how many chunks may be played beyond the deals that count.
+            ahead: how many chunks may be played beyond the deals that count, if the pair may stop early.
         """
-        plan = self._plan
+        plan, begin = self._plan, len(self.margins)
         if self.is_open:
-            begin = len(self.margins)
-            for first in range(begin, min(begin + ahead * self._chunk, plan.deals), self._chunk):
+            end = plan.deals if plan.half_width is None else min(begin + ahead * self._chunk, plan.deals)
+            for first in range(max(begin, self._all_before), end, self._chunk):
                 if first not in self._chunks and first not in self._started:
+                    self._all_before = first
                     return Task(plan.game, self.players, plan.purpose, plan.seed, first, self._length(first))
         return None
 

@@ -6,15 +6,20 @@ from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from pathlib import Path
 
-from training.arena.executor import make_executor
 from training.arena.log import LOG, Log
 from training.arena.pair import Chunk, Pair, play_chunk
 from training.arena.plan import Plan
 from training.arena.standings import Standings
+from training.executor import make_executor
+from training.policy_files import read_policy_files
 
 
 def play_arena(
-    plan: Plan, folder: Path, workers: int = 1, on_progress: Callable[[int, int, Pair], None] | None = None
+    plan: Plan,
+    folder: Path,
+    workers: int = 1,
+    on_progress: Callable[[int, int, Pair], None] | None = None,
+    ray: str | None = None,
 ) -> Standings:
     """Plays the deals of a plan that a folder does not hold yet.
 
@@ -24,6 +29,7 @@ def play_arena(
         workers: number of processes; the table is the same for any number.
         on_progress: called with the number of deals that count so far, the number that may be needed, and the pair
             that has just played.
+        ray: where to play with Ray (``make_executor``); the table is the same.
 
     Raises:
         ValueError: if the folder holds an arena with other settings.
@@ -38,17 +44,18 @@ def play_arena(
         if chunk.players in by_ids:
             by_ids[chunk.players].add(chunk)
     playing: dict[Future[Chunk], Pair] = {}
-    with make_executor(workers if any(pair.is_open for pair in pairs) else 1) as executor:
+    if not any(pair.is_open for pair in pairs):
+        return Standings(plan, pairs)
+    with make_executor(workers, ray) as executor:
+        files = executor.share(read_policy_files(player.spec for player in plan.players))
         while any(pair.is_open for pair in pairs):
-            while len(playing) < workers:
-                waiting = [
-                    (task.first, i, task) for i, pair in enumerate(pairs) if (task := pair.next_task(2 * workers))
-                ]
+            while len(playing) < (wanted := executor.in_flight):
+                waiting = [(task.first, i, task) for i, pair in enumerate(pairs) if (task := pair.next_task(wanted))]
                 if not waiting:
                     break
                 _, i, task = min(waiting, key=lambda entry: entry[:2])  # all pairs advance together
                 pairs[i].start(task)
-                playing[executor.submit(play_chunk, task)] = pairs[i]
+                playing[executor.submit(play_chunk, task, files)] = pairs[i]
             for future in wait(playing, return_when=FIRST_COMPLETED).done:
                 pair, chunk = playing.pop(future), future.result()
                 log.add(chunk)

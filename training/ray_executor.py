@@ -1,0 +1,136 @@
+"""Ray as the executor: on this machine, or on a cluster that somebody else has started.
+
+Tasks are Ray's tasks, not actors: an actor's state would be lost with its node. Ray runs a task again whose node or
+process was lost, and a task has one result, however often it runs. Nodes that join later get their share.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+import socket
+import sys
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import trick_envs
+
+LOCAL = "local"
+LOST = 10  # how often a task may lose its node or process
+LOOK_AGAIN = 1.0  # seconds, for the number of cores
+_QUIET: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
+
+
+@contextmanager
+def ray_executor(workers: int, address: str) -> Iterator[RayExecutor]:
+    """Starts Ray on this machine, or joins a cluster; see ``make_executor``."""
+    prepare(address)
+    try:
+        import ray
+    except ImportError:
+        raise ImportError("--ray needs Ray: pip install 'trick_envs[ray]'") from None
+    if address == LOCAL:
+        ray.init("local", num_cpus=workers, num_gpus=0, include_dashboard=False, **_QUIET)
+    else:
+        _check(address)
+        ray.init(address, **_QUIET)
+    try:
+        yield RayExecutor(ray, None if address == LOCAL else code_digest())
+    except ray.exceptions.RayError as error:
+        raise ChildProcessError(f"Ray could not finish a task; finished work is kept: run it again. {error}") from None
+    finally:
+        ray.shutdown()
+
+
+def _check(address: str) -> None:
+    """Whether anybody answers there: Ray itself would wait for minutes."""
+    host, _, port = address.rpartition(":")
+    if port.isdecimal():
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), timeout=10).close()
+        except OSError as error:
+            raise ConnectionError(f"--ray {address}: no cluster answers there ({error})") from None
+
+
+def prepare(address: str) -> None:
+    """Settings that Ray and its processes read from the environment when they begin."""
+    settings = {
+        "OMP_WAIT_POLICY": "PASSIVE",
+        "RAY_USAGE_STATS_ENABLED": "0",
+        "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # the default of the future, without its warning
+        "RAY_worker_niceness": "0",  # workers have the priority of this process, as they do without Ray
+    }
+    if address == LOCAL and "ray" not in sys.modules:  # nobody else may run code here: Ray's ports are open to all
+        settings |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
+    for name, value in settings.items():
+        os.environ.setdefault(name, value)
+
+
+class RayExecutor:
+    """A ``TaskExecutor``: the cluster that this process is connected with, each of whose cores is a worker.
+
+    Args:
+        ray: the module.
+        digest: of the code that all nodes need to have; ``None``: they are this machine.
+    """
+
+    def __init__(self, ray: Any, digest: str | None) -> None:
+        self._ray, self._digest = ray, digest
+        self._run = ray.remote(num_cpus=1, max_retries=LOST)(_run)
+        self._cores, self._looked = 1, -LOOK_AGAIN
+
+    @property
+    def in_flight(self) -> int:
+        now = time.monotonic()
+        if now >= self._looked + LOOK_AGAIN:
+            self._cores, self._looked = max(1, int(self._ray.cluster_resources().get("CPU", 0))), now
+        return 2 * self._cores
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any) -> Future[Any]:
+        return _RayFuture(self._run.remote(self._digest, fn, *args), self._ray)
+
+    def share(self, value: Any) -> Any:
+        return self._ray.put(value) if value else value
+
+
+class _RayFuture(Future[Any]):
+    """The result of a task, or the error that it raised."""
+
+    def __init__(self, reference: Any, ray: Any) -> None:
+        super().__init__()
+        self._reference, self._ray = reference, ray
+        reference.future().add_done_callback(self._settle)
+
+    def _settle(self, done: Future[Any]) -> None:
+        error = done.exception()
+        if error is None:
+            self.set_result(done.result())
+        else:
+            self.set_exception(error.cause if isinstance(error, self._ray.exceptions.RayTaskError) else error)
+
+    def cancel(self) -> bool:
+        """Stops the task, even if it is running."""
+        self._ray.cancel(self._reference)
+        return True
+
+
+def _run(digest: str | None, fn: Callable[..., Any], *args: Any) -> Any:
+    if digest not in (None, code_digest()):
+        raise ValueError(f"{os.uname().nodename} has another version of trick_envs than the machine of the command")
+    return fn(*args)
+
+
+@cache
+def code_digest() -> str:
+    """A digest of the code of both packages: all nodes of a cluster need the same."""
+    digest = hashlib.sha256()
+    for package in (Path(trick_envs.__file__).parent, Path(__file__).parent):
+        for path in sorted(package.rglob("*.py")):
+            digest.update(str(path.relative_to(package)).encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()
