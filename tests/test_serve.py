@@ -1,0 +1,546 @@
+"""``trick serve``: what the server answers, to whom, and what it never tells."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import random
+import re
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from helpers import every_game, legal_of, look
+
+pytest.importorskip("starlette")
+pytest.importorskip("onnxruntime")
+
+from starlette.testclient import TestClient
+
+from training.hints import advisor_of
+from training.serve.app import LOOPBACK, Pages
+from training.serve.asking import MAX_BODY, MAX_GAMES, Refusal
+from training.serve.export import LAYOUTS, elements, replay_page
+from training.serve.replays import Replay
+from training.serve.server import allowed_hosts
+from training.serve.sessions import Player, Session, Store
+from trick_envs.agents import make_agent
+from trick_envs.engine.registry import load_game
+from trick_envs.matches.given import GivenDeal
+from trick_envs.matches.loop import play_match
+from trick_envs.matches.match import Match
+from trick_envs.matches.replay import replay
+
+ADDRESS = "http://127.0.0.1:8000"
+
+
+class Browser:
+    """What a page of the server may send."""
+
+    def __init__(self) -> None:
+        self.pages = Pages("pepper")
+        self.client = TestClient(self.pages.application(LOOPBACK), base_url=ADDRESS, raise_server_exceptions=False)
+
+    def get(self, path: str) -> Any:
+        return self.client.get(f"/api{path}")
+
+    def post(self, path: str, body: Any, **headers: str) -> Any:
+        text = body if isinstance(body, (bytes, str)) else json.dumps(body)
+        sent = {"origin": ADDRESS, "content-type": "application/json", **headers}
+        return self.client.post(f"/api{path}", content=text, headers=sent)
+
+    def deal(self, **asked: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        """A new game: what the page knows of it, and its last frame."""
+        reply = self.post("/games", {"opponents": "greedy", **asked})
+        assert reply.status_code == 200, reply.text
+        return reply.json()["game"], reply.json()["frames"][-1]
+
+    def play(self, about: Any, frame: Any, kind: int) -> Any:
+        body = {"number": frame["number"], "card": about["cards"][kind]["name"]}
+        return self.post(f"/games/{about['id']}/plays", body)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    found = Browser()
+    with found.client:  # one thread for all requests
+        yield found
+
+
+@pytest.fixture(scope="module")
+def other_browser():
+    found = Browser()
+    with found.client:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def record():
+    game = load_game("donguri", 3, 1)
+    return play_match("donguri", dict.fromkeys(range(3), make_agent("greedy", game)), 4, 3, 1)
+
+
+# --- play ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_bare_page_deals_pepper_against_the_trained_policy(browser):
+    page = browser.client.get("/")
+    assert page.status_code == 200
+    assert "script-src 'self'" in page.headers["content-security-policy"]
+    found = browser.post("/games", {}).json()
+    assert found["game"]["name"] == "pepper"
+    assert found["game"]["players"] == ["you", *["pretrained"] * 4]
+    last = found["frames"][-1]
+    assert last["yours"]
+    assert set(last["legal"]) <= {*last["hand"], *last["places"].get("front", [])}
+    assert last["svg"].startswith("<svg")
+
+
+@every_game
+def test_a_match_is_played_by_posts_alone(browser, name):
+    """Each reply leads to the person's next decision; the record at the end is the match that was shown."""
+    about, frame = browser.deal(game=name, num_deals=1)
+    told = list(about["log"])
+    while not about["over"]:
+        assert frame["yours"]
+        offered = {*frame["hand"], *(kind for kinds in frame["places"].values() for kind in kinds)}
+        assert set(frame["legal"]) <= offered
+        reply = browser.play(about, frame, frame["legal"][-1]).json()
+        told += [shown["told"] for shown in reply["frames"] if shown["told"]]
+        about, frame = {**about, **reply["game"]}, reply["frames"][-1]
+        pauses = [shown["pause"] for shown in reply["frames"]]
+        assert "deal" not in pauses[:-2]
+    record = browser.get(f"/games/{about['id']}/record").json()
+    assert replay(record).record() == record
+    assert len(told) == len(record["deals"][0]["actions"])
+    assert about["deals"] == [record["deals"][0]["score"]]
+    assert about["seed"] == record["seed"]
+    assert browser.play(about, frame, 0).status_code == 409
+
+
+def test_the_finished_trick_is_shown_before_the_table_is_cleared(browser):
+    about, frame = browser.deal(game="donguri", num_players=3, num_deals=2)
+    for _ in range(3):
+        reply = browser.play(about, frame, frame["legal"][0]).json()
+        ends = [at for at, shown in enumerate(reply["frames"]) if shown["pause"]]
+        assert ends
+        shown = reply["frames"][ends[0]]
+        assert shown["acting"] is None
+        assert "the trick" in shown["prompt"]
+        after = reply["frames"][ends[0] + 1]
+        assert len(after["previous"]) == 3
+        frame = reply["frames"][-1]
+
+
+def test_an_illegal_card_is_refused_with_the_rule_and_changes_nothing(browser):
+    about, frame = browser.deal(seed=3)
+    while len(frame["legal"]) >= len(frame["hand"]):
+        frame = browser.play(about, frame, frame["legal"][0]).json()["frames"][-1]
+    wrong = next(kind for kind in frame["hand"] if kind not in frame["legal"])
+    reply = browser.play(about, frame, wrong)
+    assert reply.status_code == 422
+    assert "whoever has the led colour" in reply.json()["error"]
+    assert browser.get(f"/games/{about['id']}").json()["frames"][-1]["number"] == frame["number"]
+    assert browser.post(f"/games/{about['id']}/plays", {"number": frame["number"], "card": "99X"}).status_code == 422
+
+
+def test_a_play_for_an_older_position_is_refused(browser):
+    about, frame = browser.deal()
+    assert browser.play(about, frame, frame["legal"][0]).status_code == 200
+    again = browser.play(about, frame, frame["legal"][0])  # a second tab, or a second click
+    assert again.status_code == 409
+    assert browser.get(f"/games/{about['id']}/hint?number={frame['number']}").status_code == 409
+
+
+def test_games_do_not_disturb_each_other_and_a_reload_goes_on(browser):
+    tabs = [browser.deal(game="donguri", seat=seat, seed=seat) for seat in (0, 1, 2)]
+    alone = [browser.deal(game="donguri", seat=seat, seed=seat) for seat in (0, 1, 2)]
+    for _ in range(4):
+        for at, (about, frame) in enumerate(tabs):
+            assert browser.play(about, frame, frame["legal"][-1]).status_code == 200
+            tabs[at] = about, browser.get(f"/games/{about['id']}").json()["frames"][-1]
+    for (_, frame), (about, start) in zip(tabs, alone, strict=True):
+        for _ in range(4):
+            start = browser.play(about, start, start["legal"][-1]).json()["frames"][-1]
+        assert {**frame, "told": ""} == {**start, "told": ""}
+
+
+def test_hints_are_the_policys_and_the_searchs(browser):
+    about, frame = browser.deal(seed=1)
+    hint = browser.get(f"/games/{about['id']}/hint?number={frame['number']}").json()
+    assert hint["sources"] == ["pretrained", "pretrained+rollout:128"]
+    assert sorted(card["kind"] for card in hint["cards"]) == sorted(frame["legal"])
+    assert sum(card["probability"] for card in hint["cards"]) == pytest.approx(1, abs=0.01)
+    best = max(hint["cards"], key=lambda card: card["probability"])
+    assert best["kind"] == hint["baseline"]
+    assert hint["disagree"] == (hint["search"] != hint["baseline"])
+
+
+def test_an_ended_match_opens_all_hands(browser):
+    about, frame = browser.deal(game="donguri")
+    assert browser.get(f"/games/{about['id']}/record").status_code == 409
+    reply = browser.post(f"/games/{about['id']}/end", {}).json()
+    assert reply["game"]["over"]
+    assert "seed" in reply["game"]
+    record = browser.get(f"/games/{about['id']}/record").json()
+    assert replay(record).record() == record
+    assert browser.play(about, frame, frame["legal"][0]).status_code == 409
+
+
+def test_opponents_are_chosen_by_seat(browser):
+    about, _ = browser.deal(game="donguri", num_players=4, seat=1, opponents=["greedy", "random", "pimc:5"])
+    assert about["players"] == ["pimc:5", "you", "greedy", "random"]
+
+
+def test_a_search_shrinks_while_many_games_want_to_move():
+    player = Player("ismcts:1000", load_game("donguri"), 0)
+    assert [player.act(busy).name for busy in (1, 2, 5, 50)] == [
+        "ismcts:1000", "ismcts:250", "ismcts:62", "ismcts:62",
+    ]  # fmt: skip
+
+
+# --- what a seat may not know ---------------------------------------------------------------------------------------
+
+
+class Scripted:
+    """A player of a session that plays the lowest legal card but two, if it can."""
+
+    def __init__(self, game: Any, changed: set[int]) -> None:
+        self.game, self.changed = game, changed
+
+    def act(self, busy: int) -> Any:
+        return SimpleNamespace(act=lambda observations, masks, states: np.array([self.choose(states)]))
+
+    def choose(self, states: Any) -> int:
+        legal = legal_of(self.game, states)
+        return next((kind for kind in legal if kind not in self.changed), legal[0])
+
+
+def twin_matches(game: Any, rng: random.Random) -> Any:
+    """Two matches, some plays in, that look alike to the seat to act, and differ in two cards that it does not see."""
+    match, deck = Match(game, rng.randrange(10**6)), game.deck
+    for _ in range(rng.randrange(1, 24)):
+        match.step(rng.choice(legal_of(game, match.states)))
+    actions, order = [action for _, action in match.deals[0].actions], [int(card) for card in match.deals[0].order]
+    seat = int(match.states["seat"][0])
+    own = range(seat * game.hand_size, (seat + 1) * game.hand_size)
+    hidden = [at for at in range(deck.size) if deck.kind(order[at]) not in actions and at not in own]
+    for _ in range(20):
+        one, other = rng.sample(hidden, 2)
+        kinds = {deck.kind(order[one]), deck.kind(order[other])}
+        swapped = list(order)
+        swapped[one], swapped[other] = order[other], order[one]
+        twin = Match(game, match.seed, [GivenDeal(tuple(swapped), match.deals[0].dealer)])
+        try:
+            for action in actions:
+                twin.step(action)
+        except ValueError:
+            continue
+        alike = look(game, match.states, seat) == look(game, twin.states, seat)
+        if alike and len(kinds) == 2 and match.states["hand"].tobytes() != twin.states["hand"].tobytes():
+            return match, twin, seat, kinds
+    return None
+
+
+@every_game
+def test_every_response_is_the_same_in_twin_worlds(name, browser, other_browser):
+    """Views, reloads, hints, refusals and the plays that follow: equal bytes, whatever the others hold."""
+    game, rng, compared, played = load_game(name, num_deals=2), random.Random(1), 0, 0
+    both = [browser, other_browser]
+    while compared < 6 or played < 3:
+        found = twin_matches(game, rng)
+        if found is None:
+            continue
+        *worlds, seat, changed = found
+        for world, one in zip(worlds, both, strict=True):
+            session = Session(world, seat, ["greedy"] * (game.num_players - 1))
+            session.id = "twin"
+            session.players = dict.fromkeys(range(game.num_players), Scripted(game, changed))
+            one.pages.games.put(session)
+        number = len(worlds[0].deals[0].actions)
+        legal, card = legal_of(game, worlds[0].states), game.deck.names
+        if compared < 3:
+            same(both, "get", f"/games/twin/hint?number={number}")
+        same(both, "get", "/games/twin?size=390x500")
+        same(both, "get", "/games/twin/record")
+        for kind in rng.sample(range(game.num_actions), 4):
+            if kind not in legal:
+                same(both, "post", "/games/twin/plays", {"number": number, "card": card[kind]})
+        same(both, "post", "/games/twin/plays", {"number": number + 1, "card": card[legal[0]]})
+        body = {"number": number, "card": card[rng.choice(legal)]}
+        one, other = (each.post("/games/twin/plays", body).content for each in both)
+        same_plays = worlds[0].deals[0].actions == worlds[1].deals[0].actions and len(worlds[0].deals) == 1
+        if same_plays and look(game, worlds[0].states, seat) == look(game, worlds[1].states, seat):
+            assert one == other
+            same(both, "get", "/games/twin")
+            played += 1
+        compared += 1
+
+
+def same(browsers: list[Browser], method: str, *asked: Any) -> None:
+    one, other = (getattr(each, method)(*asked) for each in browsers)
+    assert one.status_code == other.status_code
+    assert one.content == other.content
+
+
+def test_the_seed_is_told_only_when_the_match_is_over(browser):
+    """It fixes every hand of the match."""
+    about, frame = browser.deal(game="donguri", seed=987654321, num_deals=1)
+    while not about["over"]:
+        for text in (
+            browser.get(f"/games/{about['id']}").text,
+            browser.get(f"/games/{about['id']}/hint?number={frame['number']}").text,
+            browser.get(f"/games/{about['id']}/record").text,
+        ):
+            assert "987654321" not in text
+        reply = browser.play(about, frame, frame["legal"][0])
+        about, frame = {**about, **reply.json()["game"]}, reply.json()["frames"][-1]
+        assert ("987654321" in reply.text) == about["over"]
+
+
+def test_a_passed_card_is_told_to_nobody_else(browser):
+    about, frame = browser.deal(game="tricky_express")
+    told = [line for line in about["log"] if not line.startswith("You")]
+    while frame["number"] < 16:  # two exchanges, each with both neighbours
+        reply = browser.play(about, frame, frame["legal"][0]).json()
+        told += [shown["told"] for shown in reply["frames"] if shown["told"] and not shown["told"].startswith("You")]
+        frame = reply["frames"][-1]
+    passed = [line for line in told if "passes" in line]
+    assert passed
+    assert all(line.endswith("passes a card") for line in passed)
+
+
+# --- requests that are refused --------------------------------------------------------------------------------------
+
+
+def test_other_hosts_and_other_sites_are_refused(browser):
+    assert browser.client.get("/", headers={"host": "evil.example"}).status_code == 400
+    assert browser.client.get("/", headers={"host": "localhost:9"}).status_code == 200
+    assert browser.client.get("/", headers={"host": "[::1]:9"}).status_code == 200
+    for headers in ({"origin": "http://evil.example"}, {"origin": "null"}, {"origin": ADDRESS + "1"}):
+        assert browser.post("/games", {}, **headers).status_code == 403
+    assert browser.client.post("/api/games", json={}).status_code == 403  # no Origin
+    assert browser.post("/games", {}, **{"content-type": "text/plain"}).status_code == 415
+    assert allowed_hosts("127.0.0.1") == [*LOOPBACK, "127.0.0.1"]
+    assert "*" not in allowed_hosts("0.0.0.0")
+
+
+def test_nothing_outside_the_pages_folder_is_served(browser):
+    for path in (
+        "/static/../app.py",
+        "/static/%2e%2e/app.py",
+        "/static/..%2fapp.py",
+        "/static//etc/passwd",
+        "/etc/passwd",
+    ):
+        assert browser.client.get(path).status_code == 404
+    assert browser.client.get("/static/play.js").status_code == 200
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"opponents": "/etc/passwd"}, {"opponents": "p.onnx"}, {"opponents": "os:system"}, {"opponents": "cheat:9"},
+        {"opponents": "ismcts:5001"}, {"opponents": "pimc:101"}, {"opponents": "ismcts:0"}, {"opponents": ["greedy"]},
+        {"opponents": "pretrained+rollout:9999"}, {"opponents": 5}, {"opponents": [[], {}, None, 1]},
+        {"game": "chess"}, {"game": 3}, {"num_players": 99}, {"num_players": True}, {"num_deals": 51}, {"num_deals": 0},
+        {"seat": 5}, {"seat": -1}, {"seed": -1}, {"seed": 2**64}, {"seed": "a"}, {"options": {"x": 1}}, {"options": []},
+        {"options": {"lead_peppers": "yes"}}, {"size": "9999999x1"}, {"size": "300x299"}, {"unknown": 1},
+        {"replay": "none"}, [], 1, None, "text",
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_what_may_not_be_chosen_is_refused(browser, asked):
+    reply = browser.post("/games", asked)
+    assert 400 <= reply.status_code < 500
+    assert reply.json()["error"]
+
+
+@pytest.mark.parametrize(
+    ("body", "where"),
+    [
+        (b"", "line 1"), (b"{", "line 1"), (b'{"a":\n\n1,}', "line 3"), (b"\n\n\xff", "line 3"), (b"NaN", "NaN"),
+        (b'{"number": NaN}', "NaN"), (b"[" * 100_000, "brackets"), (b"1" * 5000, "digits"), (b"{}" * 2, "line 1"),
+    ],
+)  # fmt: skip
+def test_what_is_no_json_is_refused_with_the_line(browser, body, where):
+    for path in ("/games", "/replays"):
+        reply = browser.post(path, body)
+        assert reply.status_code == 400
+        assert where in reply.json()["error"]
+
+
+def test_a_body_that_is_too_long_is_refused(browser):
+    assert browser.post("/replays", b"[" + b" " * MAX_BODY + b"]").status_code == 413
+
+
+def test_lone_surrogates_come_back_escaped(browser):
+    about, frame = browser.deal()
+    reply = browser.post(f"/games/{about['id']}/plays", b'{"number": %d, "card": "\\ud800<b>"}' % frame["number"])
+    assert reply.status_code == 422
+    assert b"\\ud800" in reply.content
+    assert browser.post("/games", b'{"\\udfff": 1}').status_code == 400
+
+
+def junk(rng: random.Random, depth: int = 0) -> Any:
+    """Any JSON value."""
+    plain = [None, True, 0, -1, 2**70, 1.5, 1e308, "", "\ud800", "4Y", "<script>", "x" * 300, "pepper", "../..", "\0"]
+    if depth > 2 or rng.random() < 0.6:
+        return rng.choice(plain)
+    if rng.random() < 0.5:
+        return [junk(rng, depth + 1) for _ in range(rng.randrange(4))]
+    return {rng.choice(KEYS): junk(rng, depth + 1) for _ in range(rng.randrange(4))}
+
+
+KEYS = ["game", "num_players", "opponents", "seat", "number", "card", "deals", "version", "hands", "actions", "size",
+        "options", "seed", "stock", "dealer", "replay", "step", "num_deals", "score", "\ud800"]  # fmt: skip
+
+
+def test_a_thousand_malformed_requests_get_4xx_and_the_game_goes_on(browser, record):
+    rng, (about, frame) = random.Random(2), browser.deal(game="donguri")
+    game = f"/games/{about['id']}"
+    for number in range(1000):
+        kind = number % 5
+        if kind == 0:
+            body = json.loads(json.dumps(record))
+            spot = rng.choice([body, body["deals"][0], body["deals"][0]["hands"][0], body["deals"][0]["actions"]])
+            spot[rng.choice(list(spot)) if isinstance(spot, dict) else rng.randrange(len(spot))] = junk(rng)
+            reply = browser.post("/replays", body)
+            if reply.status_code == 200:  # what was changed is ignored, or another valid value
+                continue
+        elif kind == 1:
+            text = json.dumps(record).encode()
+            cut = rng.randrange(1, len(text) - 1)
+            reply = browser.post("/replays", text[:cut] + bytes([rng.randrange(256)]) * 2 + text[cut:])
+            if reply.status_code == 200:
+                continue
+        elif kind == 2:
+            reply = browser.post(
+                f"{game}/plays", {"number": frame["number"], "card": junk(rng, 3), rng.choice(KEYS): junk(rng)}
+            )
+            assert reply.status_code != 200
+        elif kind == 3:
+            path = rng.choice(
+                [game, "/games/x", "/replays/x", "/games", "/replays", "/x", "/games//plays", "/games/%00"]
+            )
+            tail = rng.choice(["", "/plays", "/hint?number=x", "/steps/1", "/record", "/%ff", "?size=1x1", "/hints/é"])
+            method = rng.choice(["GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"])
+            reply = browser.client.request(method, f"/api{path}{tail}")
+            if (method, tail) == ("GET", "") and path == game:
+                continue
+        else:
+            reply = browser.post("/games", {rng.choice(KEYS): junk(rng), "unknown": junk(rng)})
+        assert 400 <= reply.status_code < 500, (number, reply.status_code, reply.text[:300])
+    assert browser.play(about, frame, frame["legal"][0]).status_code == 200
+
+
+def test_a_full_server_makes_room_for_the_newest_only_if_another_game_is_idle():
+    class Thing:
+        def __init__(self, name: str) -> None:
+            self.id, self.used = name, 0.0
+
+    store: Store[Any] = Store("games", 2, max_age=1000, min_age=100)
+    first, second = Thing("a"), Thing("b")
+    store.put(first)
+    store.put(second)
+    with pytest.raises(Refusal) as refusal:
+        store.put(Thing("c"))
+    assert refusal.value.status == 429
+    first.used -= 200
+    store.put(Thing("c"))
+    with pytest.raises(Refusal):
+        store.get("a")
+    assert store.get("b") is second
+    second.used -= 2000
+    store.put(Thing("d"))
+    with pytest.raises(Refusal):
+        store.get("b")
+    assert MAX_GAMES == 200
+
+
+# --- replays --------------------------------------------------------------------------------------------------------
+
+
+def test_a_record_is_shown_step_by_step_as_each_seat_saw_it(browser, record):
+    name = browser.post("/replays", record).json()["id"]
+    about = browser.get(f"/replays/{name}").json()
+    plays = [play for deal in about["deals"] for trick in deal["tricks"] for play in trick["plays"]]
+    assert [[seat, card] for _, seat, card, _ in plays] == record["deals"][0]["actions"]
+    ends = [trick["end"] for trick in about["deals"][0]["tricks"]]
+    assert sorted([*(step for step, *_ in plays), *ends, about["steps"] - 1]) == list(range(about["steps"]))
+    shown = {seat: browser.get(f"/replays/{name}/steps/4?seat={seat}").json() for seat in ("all", "0", "1", "2")}
+    assert len({one["svg"] for one in shown.values()}) == 4
+    assert browser.get(f"/replays/{name}/steps/{about['steps']}").status_code == 400
+    assert browser.get(f"/replays/{name}/steps/1?seat=3").status_code == 400
+    hint = browser.get(f"/replays/{name}/hints/0").json()
+    assert hint["sources"]
+    assert browser.get(f"/replays/{name}/hints/{ends[0]}").json() is None
+
+
+def test_a_seat_of_a_replay_sees_what_it_saw_in_the_game(browser):
+    """The viewer and the game draw the same picture of the same position."""
+    about, frame = browser.deal(game="donguri", num_deals=1, seat=2)
+    seen = []
+    while not about["over"]:
+        seen.append((frame["number"], browser.get(f"/games/{about['id']}").json()["frames"][0]))
+        reply = browser.play(about, frame, frame["legal"][0]).json()
+        about, frame = {**about, **reply["game"]}, reply["frames"][-1]
+    found = Replay(browser.get(f"/games/{about['id']}/record").json())
+    steps = {step.number: at for at, step in enumerate(found.steps) if step.end is None}
+    for number, frame in seen:
+        assert found.shot(steps[number], 2).view.prompt == frame["prompt"]
+        assert [list(play) for play in found.shot(steps[number], 2).view.previous] == frame["previous"]
+
+
+def test_a_malformed_record_is_refused_with_the_play(browser, record):
+    wrong = json.loads(json.dumps(record))
+    wrong["deals"][0]["actions"][3][0] = 7
+    reply = browser.post("/replays", wrong)
+    assert reply.status_code == 422
+    assert "deal 1, play 4" in reply.json()["error"]
+    wrong["num_deals"] = 10_000
+    assert "more than 50 deals" in browser.post("/replays", wrong).json()["error"]
+    wrong["num_deals"], wrong["deals"][0]["actions"] = 1, [[0, "1R"]] * 2001
+    assert "more than 2000 plays" in browser.post("/replays", wrong).json()["error"]
+
+
+def test_a_game_goes_on_from_a_step_of_a_replay(browser, record):
+    name = browser.post("/replays", record).json()["id"]
+    about, frame = browser.deal(replay=name, step=9, seat=0)
+    assert about["num_players"] == 3
+    assert frame["number"] >= Replay(record).steps[9].number
+    assert browser.play(about, frame, frame["legal"][0]).status_code == 200
+
+
+def test_the_pages_copy_of_a_replay_holds_every_picture_and_asks_for_nothing(record):
+    page = replay_page(record)
+    packed = re.search(r'id="data">([^<]*)<', page)
+    assert packed is not None
+    data = json.loads(gzip.decompress(base64.b64decode(packed[1])))
+    found = Replay(record)
+    for name, layout in LAYOUTS.items():
+        for seat, observer in (("all", None), ("0", 0), ("2", 2)):
+            for step in (0, 5, len(found.steps) - 1):
+                parts = data["pictures"][name][seat][step]
+                assert "".join(data["parts"][part] for part in parts) == found.shot(step, observer).picture(layout)
+    assert len(data["hints"]) == len(found.steps)
+    without_data = page.replace(packed[1], "")
+    assert 'src="' not in without_data
+    assert 'href="' not in without_data
+    assert "url(" not in without_data
+
+
+def test_a_picture_is_cut_into_elements_and_joined_again():
+    svg = '<svg a="1"><title>x</title><g><g><rect/></g><path/></g><rect/></svg>'
+    assert elements(svg)[:3] == ['<svg a="1">', "<title>x</title>", "<g><g><rect/></g><path/></g>"]
+    assert "".join(elements(svg)) == svg
+
+
+def test_hints_do_not_depend_on_the_seed_of_the_match():
+    game = load_game("donguri", num_deals=1)
+    match = Match(game, 5)
+    other = match.states.copy()
+    other["seed"] ^= np.uint64(0x5555)
+    assert advisor_of(game).advise(match.states) == advisor_of(game).advise(other)

@@ -1,0 +1,280 @@
+"""``trick serve`` and ``trick replay --html`` in Chromium, headless."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+for library in ("starlette", "uvicorn", "onnxruntime", "playwright"):
+    pytest.importorskip(library)
+CHROMIUM = shutil.which("chromium")
+if CHROMIUM is None:
+    pytest.skip("needs chromium", allow_module_level=True)
+
+import uvicorn  # noqa: E402
+from playwright.sync_api import Page, expect, sync_playwright  # noqa: E402
+
+from training.serve import make_app  # noqa: E402
+from training.serve.export import replay_page  # noqa: E402
+from trick_envs.agents import make_agent  # noqa: E402
+from trick_envs.engine.registry import load_game  # noqa: E402
+from trick_envs.matches.loop import play_match  # noqa: E402
+
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-dev-shm-usage",
+    "--force-color-profile=srgb",
+]
+DESK, PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
+PATIENCE = 60_000  # ms; the machine may be busy
+expect.set_options(timeout=PATIENCE)
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    """The server's."""
+    server = uvicorn.Server(uvicorn.Config(make_app("donguri"), port=0, log_level="error"))
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+    port = server.servers[0].sockets[0].getsockname()[1]
+    yield f"http://127.0.0.1:{port}"
+    server.should_exit = True
+    thread.join(5)
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def open_page(chromium: Any, address: str) -> Iterator[Any]:
+    """Opens pages; afterwards checks that no page has failed, or asked anybody but this server."""
+    contexts, wrong = [], []
+
+    def note(url: str) -> None:
+        if not url.startswith((address, "data:", "blob:", "file:")):
+            wrong.append(url)
+
+    def make(size: Any = DESK, **options: Any) -> Page:
+        context = chromium.new_context(viewport=size, reduced_motion="reduce", **options)
+        contexts.append(context)
+        context.on("request", lambda request: note(request.url))
+        page = context.new_page()
+        page.set_default_timeout(PATIENCE)
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        return page
+
+    yield make
+    for context in contexts:
+        context.close()
+    assert wrong == []
+
+
+@pytest.fixture(scope="module")
+def record() -> dict[str, Any]:
+    game = load_game("donguri", 3, 1)
+    return play_match("donguri", dict.fromkeys(range(3), make_agent("greedy", game)), 4, 3, 1)
+
+
+def short_game(page: Page, address: str) -> None:
+    """One deal of Donguri for three, against the rule of thumb."""
+    page.goto(address)
+    expect(page.locator("#hand.ready")).to_be_visible(timeout=PATIENCE)
+    page.evaluate("document.getElementById('choices').open = true")
+    page.select_option("#players", "3")
+    page.select_option("#opponents", "greedy")
+    page.select_option("#length", "1")
+    page.select_option("#speed", "instant")
+    page.fill("#seed", "5")
+    before = page.url
+    page.click("#form button")
+    page.wait_for_url(lambda url: url != before)
+    expect(page.locator("#hand.ready")).to_be_visible(timeout=PATIENCE)
+
+
+def play_to_the_end(page: Page, play: Any) -> None:
+    """Plays whenever it is the person's turn, and goes on otherwise, until the result is shown."""
+    result = page.locator("#summary h2", has_text="win").or_(page.locator("#summary h2", has_text="Match over"))
+    limit = time.monotonic() + 3 * PATIENCE / 1000
+    while not result.is_visible():
+        assert time.monotonic() < limit
+        if page.locator("#hand.ready").count():
+            play()
+        else:
+            page.keyboard.press(" ")
+            page.wait_for_timeout(15)
+
+
+def test_a_deal_is_played_by_clicking_and_then_looked_at(open_page, address):
+    page = open_page()
+    short_game(page, address)
+    expect(page.locator("#prompt")).to_contain_text("ou ")
+    play_to_the_end(page, lambda: page.locator("#hand .legal").first.click())
+    expect(page.locator("#summary .result li")).to_have_count(3)
+    assert page.locator("#score tbody tr").count() == 3
+    game = page.url
+    page.reload()  # it is all there again
+    expect(page.locator("#summary")).to_be_visible()
+    assert page.url == game
+    page.get_by_role("button", name="Look at the replay").click()
+    expect(page.locator("#thoughts table")).to_be_visible()
+    page.keyboard.press("ArrowRight")
+    page.wait_for_url("**#step=1&seat=0")
+    page.keyboard.press("End")
+    expect(page.locator("#to-next")).to_be_disabled()
+
+
+def test_an_illegal_card_says_the_rule(open_page, address):
+    page = open_page()
+    short_game(page, address)
+    for _ in range(20):
+        if page.locator("#hand.ready .illegal").count():
+            break
+        if page.locator("#hand.ready").count():
+            page.locator("#hand .legal").first.click()
+        page.keyboard.press(" ")
+        page.wait_for_timeout(100)
+    number = page.locator("#hand button").count()
+    page.locator("#hand.ready .illegal").first.click(force=True)
+    expect(page.locator("#message")).to_contain_text("You may not play")
+    assert page.locator("#hand button").count() == number
+
+
+def test_the_keyboard_is_enough(open_page, address):
+    page = open_page()
+    short_game(page, address)
+    turn = iter(range(1000))
+
+    def play() -> None:
+        if next(turn) % 2:
+            page.keyboard.press("1")  # the first legal card
+            return
+        page.keyboard.press("Home")
+        names = [button.get_attribute("aria-label") for button in page.locator("#hand button").all()]
+        for _ in range(next(at for at, name in enumerate(names) if ", legal" in name)):
+            page.keyboard.press("ArrowRight")
+        page.keyboard.press("Enter")
+
+    page.keyboard.press("r")
+    expect(page.locator("#rules")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator("#rules")).to_be_hidden()
+    page.keyboard.press("h")
+    expect(page.locator("#hand .hint").first).to_be_visible()
+    page.keyboard.press("h")
+    play_to_the_end(page, play)
+    expect(page.locator("#summary button:focus")).to_have_text("Look at the replay")
+    page.keyboard.press("Enter")
+    expect(page.locator("#viewer")).to_be_visible()
+
+
+def test_two_tabs_play_two_games(open_page, address):
+    one, other = open_page(), open_page()
+    short_game(one, address)
+    short_game(other, address)
+    assert one.url != other.url
+    one.locator("#hand .legal").first.click()
+    expect(one.locator("#log p").last).not_to_be_empty()
+    cards = other.locator("#hand button").count()
+    other.reload()
+    expect(other.locator("#hand.ready")).to_be_visible()
+    assert other.locator("#hand button").count() == cards
+
+
+def test_a_phone_shows_table_and_hand_at_once(open_page, address):
+    page = open_page(PHONE, has_touch=True)
+    short_game(page, address)
+    page.evaluate("scrollTo(0, 0)")
+    wide = page.evaluate("document.documentElement.scrollWidth")
+    assert wide <= 390
+    hand = page.locator("#hand").bounding_box()
+    assert hand is not None
+    assert hand["y"] + hand["height"] <= 844
+    rows = {round(button.bounding_box()["y"] / 20) for button in page.locator("#hand button").all()}
+    assert len(rows) <= 2
+    assert min(button.bounding_box()["width"] for button in page.locator("#hand button").all()) >= 24
+    page.locator("#hand .legal").first.tap()
+    expect(page.locator("#log p").last).not_to_be_empty()
+
+
+def test_a_record_is_dropped_into_the_viewer(open_page, address, record, tmp_path):
+    page = open_page()
+    page.goto(f"{address}/replay")
+    (tmp_path / "broken.json").write_text('{"game":\n oops')
+    page.set_input_files("#file", tmp_path / "broken.json")
+    expect(page.locator("#message")).to_contain_text("line 2")
+    (tmp_path / "match.json").write_text(json.dumps(record))
+    page.set_input_files("#file", tmp_path / "match.json")
+    expect(page.locator("#thoughts table")).to_be_visible()
+    page.select_option("#view", "1")
+    page.wait_for_url("**#step=0&seat=1")
+    page.locator("#timeline button[data-step]").nth(4).click()
+    expect(page.locator("#timeline [aria-current]")).to_have_count(1)
+    page.click("#analyse")
+    expect(page.locator("#analysed")).to_contain_text("isagrees")
+    here = page.url
+    page.reload()
+    expect(page.locator("#view")).to_have_value("1")
+    assert page.url == here
+    page.click("#play-on")
+    expect(page.locator("#hand.ready")).to_be_visible()
+
+
+def test_a_replays_page_works_from_a_file(open_page, record, tmp_path):
+    file = tmp_path / "match.html"
+    file.write_text(replay_page(record), encoding="utf-8")
+    page = open_page()
+    page.goto(f"file://{file}#step=1&seat=2")
+    expect(page.locator("#table svg")).to_be_visible()
+    expect(page.locator("#thoughts table")).to_be_visible()
+    page.keyboard.press("PageDown")
+    page.keyboard.press("a")
+    page.wait_for_url("**&seat=all")
+    page.set_viewport_size(PHONE)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+@pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
+def test_axe_finds_nothing(open_page, address, record, tmp_path, size):
+    """Accessibility, by axe-core."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    page = open_page(size, bypass_csp=True)
+
+    def check(where: str) -> None:
+        found = axe.run(page).response["violations"]
+        assert not found, (where, [(one["id"], [node["html"][:200] for node in one["nodes"]]) for one in found])
+
+    short_game(page, address)
+    page.keyboard.press("h")
+    expect(page.locator("#hand .hint").first).to_be_visible()
+    check("play")
+    page.keyboard.press("r")
+    check("rules")
+    page.keyboard.press("Escape")
+    page.click("#stop")
+    expect(page.locator("#summary")).to_be_visible()
+    check("result")
+    page.goto(f"{address}/replay")
+    check("drop")
+    (tmp_path / "match.json").write_text(json.dumps(record))
+    page.set_input_files("#file", tmp_path / "match.json")
+    expect(page.locator("#thoughts table")).to_be_visible()
+    check("replay")

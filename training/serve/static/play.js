@@ -1,0 +1,530 @@
+"use strict";
+// The page on which a person plays. One POST a move: the reply lists all that happens up to the person's next decision.
+
+const SPEEDS = { slow: [1100, 2400], normal: [550, 1200], fast: [220, 650], instant: [0, 0] }; // after a play, after a trick: ms
+const OPPONENTS = [
+  ["pretrained", "trained policy"],
+  ["ismcts:1000", "search (ismcts:1000)"],
+  ["ismcts:100", "quick search (ismcts:100)"],
+  ["pimc:20", "sampling (pimc:20)"],
+  ["greedy", "rule of thumb (greedy)"],
+  ["random", "random"],
+];
+
+let choices = null; // what may be chosen
+let about = null; // the game: cards, players, scores
+let frame = null; // what is shown
+let busy = false; // waiting for the server, or showing what it told
+let goOn = null; // ends the wait that goes on
+let hints = null; // of the position that is shown
+let hintsOn = false;
+let shownSize = "";
+let takeFocus = false; // the hand is to have the keyboard once it is the person's turn
+
+// --- start ------------------------------------------------------------------------------------------------------
+
+async function start() {
+  const asked = location.pathname.match(/^\/game\/(.+)$/);
+  choices = await ask("/api/choices");
+  fillForm();
+  if (asked) {
+    try {
+      return await enter(await ask(`/api/games/${asked[1]}?size=${size()}`));
+    } catch (error) {
+      if (error.status !== 404) throw error;
+      say("That game is gone: the server has been started again. Here is a new one.");
+    }
+  }
+  const query = new URLSearchParams(location.search);
+  const body = {};
+  if (query.get("replay")) {
+    Object.assign(body, { replay: query.get("replay"), step: Number(query.get("step")), seat: Number(query.get("seat")) });
+  }
+  await newGame(body);
+}
+
+function size() {
+  return sizeOf($("table"), 1.08, 1.5);
+}
+
+async function newGame(body) {
+  const patience = setTimeout(() => {
+    say("Preparing the game. The very first time this takes some seconds …");
+  }, 700);
+  busy = true;
+  try {
+    const reply = await ask("/api/games", { ...body, size: size() });
+    history.replaceState(null, "", `/game/${reply.game.id}`);
+    takeFocus = true;
+    await enter(reply);
+  } finally {
+    clearTimeout(patience);
+    busy = false;
+  }
+}
+
+async function enter(reply) {
+  goOn?.();
+  if (frame) say("");
+  about = reply.game;
+  document.body.classList.toggle("many", about.num_players > 6);
+  $("log").replaceChildren();
+  about.log.slice(0, about.log.length - reply.frames.filter((one) => one.told).length).forEach(tell);
+  $("summary").hidden = true;
+  closePapers();
+  $("stop").disabled = about.over;
+  showForm();
+  await showFrames(reply.frames, null, reply.game);
+}
+
+/** A message over the table; it stays for a while, or until the next play. */
+function say(text) {
+  $("message").textContent = text;
+  clearTimeout(said);
+  if (text) said = setTimeout(() => say(""), 9000);
+}
+
+let said = 0;
+
+// --- what happens -------------------------------------------------------------------------------------------------
+
+/** Shows frames one after the other, each long enough to be seen; a click or the space bar goes on. */
+async function showFrames(frames, from, game) {
+  busy = true;
+  const mine = about.id;
+  try {
+    for (const [index, next] of frames.entries()) {
+      if (about.id !== mine) return;
+      if (next.deal_score) about.deals = [...about.deals, next.deal_score];
+      if (index === frames.length - 1) Object.assign(about, game); // not earlier: it tells how it ends
+      show(next, index === 0 ? from : null);
+      if (index === frames.length - 1) break;
+      const [play, trick] = SPEEDS[$("speed").value] || SPEEDS.normal;
+      if (next.pause === "deal") await dealOver(next, game.over);
+      else await wait(next.pause ? trick : play);
+    }
+  } finally {
+    busy = false;
+  }
+  renderHand();
+  if (about.over) matchOver();
+  else if (hintsOn) await askHints();
+}
+
+function wait(time) {
+  return new Promise((resolve) => {
+    const timer = setTimeout(done, time);
+    function done() {
+      clearTimeout(timer);
+      goOn = null;
+      resolve();
+    }
+    goOn = done;
+  });
+}
+
+function show(next, from) {
+  const sameDeal = frame && frame.deal === next.deal;
+  frame = next;
+  shownSize = size();
+  hints = null;
+  $("note").textContent = "";
+  const seats = next.names.map((name, seat) => `${name} ${next.scores[seat]}`).join(", ");
+  showPicture($("table"), next.svg, `The table. ${sentence(next.prompt)}. Scores: ${seats}.`, from, sameDeal);
+  if (next.told) tell(next.told);
+  document.title = `${about.title} · trick_envs`;
+  $("title").textContent = about.title;
+  $("prompt").textContent = sentence(next.prompt);
+  $("show-last").disabled = !next.previous.length;
+  if (!$("last-trick").hidden) paper("last-trick");
+  renderHand();
+  renderScore();
+}
+
+function tell(line) {
+  const log = $("log");
+  log.append(h("p", {}, line));
+  while (log.childElementCount > 200) log.firstElementChild.remove();
+  log.scrollTop = log.scrollHeight;
+}
+
+// --- the hand -----------------------------------------------------------------------------------------------------
+
+function renderHand() {
+  const hand = $("hand");
+  const ready = frame.yours && !busy;
+  const buttons = [...hand.querySelectorAll("button")];
+  const focused = buttons.indexOf(document.activeElement);
+  const groups = [[null, frame.hand], ...Object.entries(frame.places)];
+  let key = 0;
+  const rows = groups.filter(([, kinds]) => kinds.length).map(([name, kinds]) => {
+    const cards = kinds.map((kind) => {
+      const legal = frame.legal.includes(kind);
+      const hint = hints?.cards.find((card) => card.kind === kind);
+      if (ready && legal) key += 1;
+      const words = about.cards[kind].words;
+      const label = ready ? `${words}, ${legal ? "legal" : "not legal now"}${hint ? `, ${hintWords(hint)}` : ""}` : words;
+      return h(
+        "button",
+        {
+          type: "button", class: `card${ready ? (legal ? " legal" : " illegal") : ""}`, "data-card": about.cards[kind].name,
+          "aria-label": label, "aria-disabled": ready && legal ? null : "true", tabindex: "-1",
+          "data-key": ready && legal && key <= 10 ? String(key % 10) : null,
+          onclick: (event) => choose(kind, event.currentTarget),
+        },
+        cardImage(about, kind),
+        hint ? hintMark(hint) : null,
+      );
+    });
+    const title = name === null ? null : h("span", { class: "place", "aria-hidden": "true" }, PLACES[name] || name);
+    const row = h("div", { class: `cards${name === null ? "" : " beside"}`, role: "group", "aria-label": PLACES[name] || name || "hand" }, title, ...cards);
+    return row;
+  });
+  hand.replaceChildren(...rows);
+  hand.style.setProperty("--cards", String(hand.querySelectorAll("button").length));
+  hand.classList.toggle("ready", ready);
+  hand.classList.toggle("hinted", hints !== null);
+  const fresh = [...hand.querySelectorAll("button")];
+  const lost = ready && (takeFocus || document.activeElement === document.body);
+  const target = focused >= 0 ? fresh[Math.min(focused, fresh.length - 1)] : hand.querySelector(".legal") || fresh[0];
+  if (!target) return;
+  target.tabIndex = 0;
+  if (focused >= 0 || lost) target.focus({ preventScroll: true });
+  if (ready) takeFocus = false;
+}
+
+const PLACES = { front: "in front of you", pick: "face up", keep: "lead cards" };
+
+async function choose(kind, button) {
+  if (goOn) return goOn();
+  if (busy || !frame.yours) return;
+  say("");
+  const place = button.getBoundingClientRect();
+  const from = [place.left + place.width / 2, place.top + place.height / 2];
+  busy = true;
+  $("hand").classList.remove("ready");
+  button.classList.add("chosen");
+  let reply;
+  try {
+    reply = await ask(`/api/games/${about.id}/plays`, { number: frame.number, card: about.cards[kind].name, size: size() });
+  } catch (error) {
+    busy = false;
+    renderHand();
+    say(error.message);
+    if (error.status === 409 || error.status === 404) await catchUp();
+    return;
+  }
+  await showFrames(reply.frames, from, reply.game);
+}
+
+/** After a play in another tab, or a change of the picture's size: the game as it stands. */
+async function catchUp() {
+  const reply = await ask(`/api/games/${about.id}?size=${size()}`);
+  await enter(reply);
+}
+
+// --- hints --------------------------------------------------------------------------------------------------------
+
+async function askHints() {
+  if (!frame.yours || about.over) return;
+  $("note").textContent = "Asking policy and search …";
+  try {
+    const { id } = about;
+    const { number } = frame;
+    const found = await ask(`/api/games/${id}/hint?number=${number}`);
+    if (about.id !== id || frame.number !== number || !hintsOn || busy) return; // played meanwhile
+    hints = found;
+  } catch (error) {
+    $("note").textContent = "";
+    say(error.message);
+    return;
+  }
+  renderHand();
+  const name = (kind) => about.cards[kind].words;
+  const [policy, search] = hints.sources.length > 1 ? ["the policy", hints.sources[1]] : ["the rule of thumb", hints.sources[0]];
+  const best = hints.cards.find((card) => card.kind === hints.search);
+  $("note").textContent = frame.legal.length < 2 ? "Only one card is legal."
+    : hints.disagree
+      ? `They disagree: ${policy} plays ${name(hints.baseline)}; ${search} prefers ${name(hints.search)}, by ${best.advantage.toFixed(1)} ± ${best.error.toFixed(1)} points.`
+      : `From what you know: ${policy} plays ${name(hints.baseline)}; ${search} finds nothing better.`;
+}
+
+function hintWords(hint) {
+  const parts = [];
+  if (hint.probability !== null) parts.push(`policy ${Math.round(100 * hint.probability)} percent`);
+  if (hint.advantage !== null) parts.push(`search ${signed(hint.advantage, 1)} points, give or take ${hint.error.toFixed(1)}`);
+  return parts.join(", ");
+}
+
+/** A bar and a number for the policy, a number for the search. */
+function hintMark(hint) {
+  const bar = h("span", { class: "bar" }, h("span", {}));
+  bar.firstElementChild.style.inlineSize = `${100 * (hint.probability ?? 0)}%`;
+  const disagrees = hints.disagree && hint.kind === hints.search;
+  return h(
+    "span",
+    { class: `hint${hint.kind === hints.baseline ? " policy" : ""}${disagrees ? " better" : ""}`, "aria-hidden": "true" },
+    hint.probability === null ? null : bar,
+    hint.probability === null ? null : h("b", {}, percent(hint.probability)),
+    h("span", { class: "search" }, hint.advantage === null ? "–" : signed(hint.advantage, 1), hint.error ? h("small", {}, ` ±${hint.error.toFixed(1)}`) : null),
+  );
+}
+
+function percent(probability) {
+  return probability > 0 && probability < 0.005 ? "<1 %" : `${Math.round(100 * probability)} %`;
+}
+
+async function toggleHints() {
+  hintsOn = !hintsOn;
+  $("show-hints").setAttribute("aria-pressed", String(hintsOn));
+  $("note").textContent = "";
+  hints = null;
+  if (hintsOn && !busy) await askHints();
+  else renderHand();
+}
+
+// --- last trick, scores, ends ---------------------------------------------------------------------------------------
+
+function fillLast() {
+  $("last-trick").replaceChildren(
+    h("h2", {}, "Last trick"),
+    h("ol", {}, ...frame.previous.map(([seat, kind], index) => h(
+      "li", { class: seat === frame.taker ? "took" : null },
+      cardImage(about, kind),
+      h("span", {}, h("b", {}, about.cards[kind].words), h("br"), frame.names[seat], index === 0 ? " led" : "", seat === frame.taker ? " took it" : ""),
+    ))),
+  );
+}
+
+function renderScore() {
+  const deals = about.deals;
+  const shown = deals.slice(-5);
+  const first = deals.length - shown.length;
+  const best = about.over && about.winners ? about.winners : [];
+  const head = h("tr", {}, h("th", { scope: "col" }, "Seat"), ...shown.map((_, index) => h("th", { scope: "col", class: "number" }, `${first + index + 1}`)), h("th", { scope: "col", class: "number" }, "Match"));
+  const rows = frame.names.map((name, seat) => h(
+    "tr", { class: [seat === about.seat ? "you" : "", seat === frame.acting ? "acts" : "", best.includes(seat) ? "won" : ""].join(" ") },
+    h("th", { scope: "row" }, name, about.players[seat] === "you" ? "" : h("small", {}, about.players[seat])),
+    ...shown.map((scores) => h("td", { class: "number" }, signed(scores[seat]))),
+    h("td", { class: "number total" }, signed(frame.scores[seat] + (frame.deal_score?.[seat] ?? 0))),
+  ));
+  $("score").replaceChildren(h("table", {}, h("thead", {}, head), h("tbody", {}, ...rows)));
+}
+
+function scoreList(scores) {
+  const order = frame.names.map((_, seat) => seat).sort((one, other) => scores[other] - scores[one]);
+  return h("ol", { class: "result" }, ...order.map((seat) => h("li", { class: seat === about.seat ? "you" : null }, h("span", {}, frame.names[seat]), h("b", {}, signed(scores[seat])))));
+}
+
+function dealOver(shown, last) {
+  return new Promise((resolve) => {
+    const number = shown.deal;
+    const next = last ? "Result" : "Next deal";
+    const button = h("button", { type: "button", class: "primary", onclick: done }, next);
+    function done() {
+      $("summary").hidden = true;
+      goOn = null;
+      resolve();
+    }
+    $("summary").replaceChildren(h("h2", {}, `Deal ${number} of ${about.num_deals}`), scoreList(shown.deal_score), button);
+    setTimeout(() => {
+      if (goOn !== done) return;
+      $("summary").hidden = false;
+      button.focus({ preventScroll: true });
+    }, still.matches ? 0 : 900);
+    goOn = done;
+  });
+}
+
+function matchOver() {
+  const winners = about.winners;
+  const title = winners === null ? "Match ended" : winners.includes(about.seat) ? (winners.length > 1 && !about.teams ? "You share the win" : "You win") : "Match over";
+  const note = winners === null ? "All hands are open now." : winners.includes(about.seat) ? "" : `${winners.map((seat) => frame.names[seat]).join(", ")} ${winners.length > 1 ? "win" : "wins"}.`;
+  $("summary").replaceChildren(
+    h("h2", {}, title),
+    note ? h("p", {}, note) : null,
+    scoreList(frame.scores),
+    h("p", { class: "seed" }, `Seed ${about.seed}`),
+    h("p", { class: "row" },
+      h("button", { type: "button", class: "primary", onclick: () => guarded(lookBack) }, "Look at the replay"),
+      h("button", { type: "button", onclick: () => guarded(saveRecord) }, "Save the record"),
+      h("button", { type: "button", onclick: () => guarded(() => newGame(chosen())) }, "Play again"),
+      h("button", { type: "button", onclick: () => { $("summary").hidden = true; } }, "See the table")),
+  );
+  $("summary").hidden = false;
+  $("stop").disabled = true;
+  $("prompt").textContent = sentence(winners === null ? "the match was ended: all hands are open" : frame.prompt);
+  if (document.activeElement === document.body || $("hand").contains(document.activeElement)) $("summary").querySelector("button").focus({ preventScroll: true });
+}
+
+/** The record as text: its seed may be larger than numbers are here. */
+function record() {
+  return ask(`/api/games/${about.id}/record`, undefined, (text) => text);
+}
+
+async function lookBack() {
+  const { id } = await ask("/api/replays", await record());
+  location.href = `/replay/${id}#step=0&seat=${about.seat}`;
+}
+
+async function saveRecord() {
+  save(await record(), `${about.name}-${about.seed}.json`);
+}
+
+// --- choices --------------------------------------------------------------------------------------------------------
+
+function option(value, text, disabled = false) {
+  return h("option", { value, disabled }, text);
+}
+
+function fillForm() {
+  $("game").replaceChildren(...choices.games.map((game) => option(game.name, game.title)));
+  $("speed").replaceChildren(...Object.keys(SPEEDS).map((name) => option(name, name)));
+  $("speed").value = localStorage.getItem("speed") || "normal";
+  $("game").value = choices.first;
+  fillPlayers();
+}
+
+function chosenGame() {
+  return choices.games.find((game) => game.name === $("game").value);
+}
+
+function fillPlayers() {
+  const game = chosenGame();
+  $("players").replaceChildren(...game.players.map((count) => option(count, `${count}`)));
+  $("players").value = String(game.default_players);
+  $("options").replaceChildren(...Object.entries(game.options).map(([name, one]) => h("label", { class: "check" }, h("input", { type: "checkbox", name, checked: one.default }), ` ${one.meaning}`)));
+  $("rules-text").replaceChildren(...game.rules.map((paragraph) => h("p", {}, paragraph)));
+  fillSeats();
+}
+
+function fillSeats() {
+  const game = chosenGame();
+  const count = Number($("players").value);
+  const trained = game.pretrained.includes(count);
+  $("seat").replaceChildren(...Array.from({ length: count }, (_, seat) => option(seat, `player_${seat}`)));
+  const specs = OPPONENTS.filter(([spec]) => spec !== "pretrained" || trained);
+  $("opponents").replaceChildren(...specs.map(([spec, text]) => option(spec, text)), option("each", "different players"));
+  $("each").replaceChildren(...Array.from({ length: count - 1 }, (_, number) => h("label", {}, number === 0 ? "To your left" : number === count - 2 ? "To your right" : `Seat ${number + 1} from your left`, " ", h("select", {}, ...specs.map(([spec, text]) => option(spec, text))))));
+  $("each").hidden = true;
+  const deals = game.deals[count];
+  $("length").replaceChildren(...(deals > 1 ? [option("", `${deals} deals`)] : []), option("1", "1 deal"));
+}
+
+/** The form says what is being played. */
+function showForm() {
+  $("game").value = about.name;
+  fillPlayers();
+  $("players").value = String(about.num_players);
+  fillSeats();
+  $("seat").value = String(about.seat);
+  const specs = [...Array(about.num_players - 1).keys()].map((number) => about.players[(about.seat + 1 + number) % about.num_players]);
+  $("opponents").value = specs.every((spec) => spec === specs[0]) ? specs[0] : "each";
+  [...$("each").querySelectorAll("select")].forEach((select, number) => { select.value = specs[number]; });
+  $("each").hidden = $("opponents").value !== "each";
+  if (about.num_deals === 1) $("length").value = "1";
+  if (!wide.matches) $("choices").open = false;
+}
+
+function chosen() {
+  const seed = $("seed").value.trim();
+  const boxes = [...$("options").querySelectorAll("input")];
+  return {
+    game: $("game").value,
+    num_players: Number($("players").value),
+    seat: Number($("seat").value),
+    opponents: $("opponents").value === "each" ? [...$("each").querySelectorAll("select")].map((select) => select.value) : $("opponents").value,
+    ...($("length").value ? { num_deals: Number($("length").value) } : {}),
+    ...(boxes.length ? { options: Object.fromEntries(boxes.map((box) => [box.name, box.checked])) } : {}),
+    ...(seed ? { seed: Number(seed) } : {}),
+  };
+}
+
+// --- keys and clicks ------------------------------------------------------------------------------------------------
+
+async function guarded(action) {
+  try {
+    await action();
+  } catch (error) {
+    say(error.message);
+  }
+}
+
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  const typing = /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName);
+  if (event.key === "Escape") return closePapers();
+  if (typing || !frame || event.target.closest(".scroll, .pop:not(#summary)")) return;
+  if (event.key === " " && goOn) {
+    event.preventDefault();
+    return goOn();
+  }
+  if (/^[0-9]$/.test(event.key)) {
+    const button = $("hand").querySelector(`[data-key="${event.key}"]`);
+    if (button) button.click();
+    return;
+  }
+  if (event.key.startsWith("Arrow") || event.key === "Home" || event.key === "End") {
+    const buttons = [...$("hand").querySelectorAll("button")];
+    const at = buttons.indexOf(document.activeElement);
+    const last = buttons.length - 1;
+    const to = event.key === "Home" ? 0 : event.key === "End" ? last
+      : /Right|Down/.test(event.key) ? Math.min(at + 1, last) : Math.max(at - 1, 0);
+    if (!buttons[to]) return;
+    event.preventDefault();
+    buttons.forEach((button) => { button.tabIndex = -1; });
+    buttons[to].tabIndex = 0;
+    buttons[to].focus();
+    return;
+  }
+  const keys = { h: toggleHints, l: () => frame.previous.length && paper("last-trick"), n: () => newGame(chosen()), r: () => paper("rules"), "?": () => paper("keys") };
+  const action = keys[event.key.toLowerCase()];
+  if (action && !event.repeat) guarded(async () => action());
+});
+
+/** Shows or hides one of the papers that lie over the table. */
+function paper(name) {
+  const on = $(name).hidden;
+  for (const other of ["rules", "keys", "last-trick"]) {
+    $(other).hidden = !(on && other === name);
+    document.querySelector(`[aria-controls="${other}"]`).setAttribute("aria-expanded", String(!$(other).hidden));
+  }
+  if (on && name === "last-trick") fillLast();
+  if (on) $(name).scrollTop = 0;
+}
+
+function closePapers() {
+  for (const name of ["rules", "keys", "last-trick"]) if (!$(name).hidden) paper(name);
+}
+
+$("stage").addEventListener("click", (event) => {
+  if (event.target.closest(".pop")) return;
+  if (goOn) goOn();
+  else closePapers();
+});
+$("show-hints").addEventListener("click", () => guarded(toggleHints));
+for (const button of document.querySelectorAll("[aria-controls]")) {
+  button.addEventListener("click", () => paper(button.getAttribute("aria-controls")));
+}
+$("deal-again").addEventListener("click", () => guarded(() => newGame(chosen())));
+$("game").addEventListener("change", fillPlayers);
+$("players").addEventListener("change", fillSeats);
+$("opponents").addEventListener("change", () => { $("each").hidden = $("opponents").value !== "each"; });
+$("speed").addEventListener("change", () => localStorage.setItem("speed", $("speed").value));
+$("form").addEventListener("submit", (event) => {
+  event.preventDefault();
+  guarded(() => newGame(chosen()));
+});
+$("stop").addEventListener("click", () => guarded(async () => {
+  if (!about || about.over) return;
+  goOn?.();
+  await enter(await ask(`/api/games/${about.id}/end`, { size: size() }));
+}));
+let resized = 0;
+addEventListener("resize", () => {
+  clearTimeout(resized);
+  resized = setTimeout(() => guarded(async () => {
+    if (about && !busy && size() !== shownSize) await catchUp();
+  }), 250);
+});
+guarded(start);
