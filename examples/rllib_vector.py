@@ -1,0 +1,49 @@
+"""RLlib's PPO (new API stack) with masks on natively batched games: python examples/rllib_vector.py [SAMPLES]"""
+
+import sys
+
+import torch
+from ray.rllib.algorithms.ppo import PPOConfig
+from ray.rllib.core.rl_module.rl_module import RLModuleSpec
+from ray.rllib.examples.rl_modules.classes.action_masking_rlm import ActionMaskingTorchRLModule
+
+import trick_envs
+from training.evaluation import evaluate
+
+SAMPLES = int(sys.argv[1]) if len(sys.argv) > 1 else 200_000
+
+config = (
+    PPOConfig()
+    .environment(
+        "trick_envs/Pepper-v0",
+        env_config={"mask_key": "action_mask", "observation_key": "observations", "end_mask": "ones", "num_deals": 1},
+        disable_env_checking=True,
+    )
+    .env_runners(num_env_runners=0, num_envs_per_env_runner=64, gym_env_vectorize_mode="vector_entry_point")
+    .rl_module(
+        rl_module_spec=RLModuleSpec(module_class=ActionMaskingTorchRLModule, model_config={"head_fcnet_hiddens": []})
+    )
+    .training(train_batch_size=min(SAMPLES, 8192), minibatch_size=min(SAMPLES, 512), num_epochs=4, lr=1e-3, gamma=1.0)
+)
+algorithm = config.build_algo()
+while (algorithm.train()["env_runners"]["num_env_steps_sampled_lifetime"]) < SAMPLES:
+    pass
+
+
+class Network(torch.nn.Module):
+    """RLlib's module, called as the arena does."""
+
+    def __init__(self, module):
+        super().__init__()
+        self.module = module
+
+    def forward(self, observation, action_mask):
+        batch = {"obs": {"observations": observation, "action_mask": action_mask}}
+        return self.module._forward_inference(batch)["action_dist_inputs"]
+
+
+game = trick_envs.load_game("pepper")
+trick_envs.export_policy(Network(algorithm.get_module()), game, "policy.onnx")
+algorithm.stop()
+player, greedy = (trick_envs.make_agent(spec, game) for spec in ("policy.onnx", "greedy"))
+print(result := evaluate(game, player, greedy, deals=200))

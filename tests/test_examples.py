@@ -1,0 +1,73 @@
+"""Examples and adapters of the frameworks that are installed here, at a small size; ``tests/frameworks`` has all."""
+
+from __future__ import annotations
+
+import importlib.util
+import runpy
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from trick_envs import make_agent
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+ADAPTERS = Path(__file__).parent / "frameworks" / "adapters.py"
+# Learner's decisions (or deals), and the modules that an example needs.
+QUICK = {
+    "sb3_single": (64, "sb3_contrib onnxscript"),
+    "sb3_vector": (8192, "sb3_contrib onnxscript"),
+    "sb3_self_play": (8192, "sb3_contrib onnxscript"),
+    "cleanrl_ppo": (8192, "torch onnxscript"),
+    "openspiel_ismcts": (1, "pyspiel"),
+    "openspiel_nfsp": (2, "pyspiel torch tree onnxscript"),
+    "pettingzoo_converters": (1, "supersuit"),
+    "torchrl_vector": (4096, "torchrl onnxscript"),
+    "torchrl_aec": (100, "torchrl onnxscript"),
+    "tianshou_dqn": (320, "tianshou onnxscript"),
+    "tianshou_ppo": (2048, "tianshou onnxscript"),
+    "rllib_vector": (512, "ray tree onnxscript"),
+    "rllib_self_play": (512, "ray tree onnxscript"),
+    "agilerl_dqn": (512, "agilerl onnxscript"),
+}
+
+
+def run(name: str, size: int, folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    path = EXAMPLES / f"{name}.py"
+    monkeypatch.setattr(sys, "argv", [str(path), str(size)])
+    monkeypatch.chdir(folder)
+    return runpy.run_path(str(path), run_name="__main__")
+
+
+def test_every_example_is_run_and_short():
+    files = {path.stem: path for path in EXAMPLES.glob("*.py")}
+    assert files.keys() == QUICK.keys()
+    assert {name: lines for name, path in files.items() if (lines := len(path.read_text().splitlines())) >= 60} == {}
+
+
+@pytest.mark.parametrize("name", QUICK)
+@pytest.mark.filterwarnings("ignore")  # of the frameworks
+def test_an_example_runs_and_its_policy_plays(name, tmp_path, monkeypatch):
+    size, modules = QUICK[name]
+    missing = [module for module in modules.split() if importlib.util.find_spec(module) is None]
+    if missing:
+        pytest.skip(f"without {missing[0]}")
+    found = run(name, size, tmp_path, monkeypatch)
+    if "export_policy(" not in (EXAMPLES / f"{name}.py").read_text():
+        return
+    game, result = found["game"], found["result"]
+    assert (result.player, result.deals) == ("policy.onnx", 200)
+    assert make_agent(str(tmp_path / "policy.onnx"), game).metadata["game"] == game.name
+
+
+@pytest.mark.parametrize(
+    ("framework", "module"), [("farama", "pettingzoo"), ("sb3", "sb3_contrib"), ("openspiel", "pyspiel")]
+)
+@pytest.mark.filterwarnings("ignore")
+def test_no_action_is_illegal_and_no_reward_lost_in_an_adapter(framework, module):
+    pytest.importorskip(module)
+    home = runpy.run_path(str(ADAPTERS))
+    for name, (_, check) in home["ADAPTERS"][framework].items():
+        found = home["compare"](check, "donguri", 2)
+        assert found >= 2, name
