@@ -362,7 +362,7 @@ def test_a_config_is_found_by_its_path_or_its_name(tmp_path: Path, monkeypatch: 
 
 def test_a_run_is_named_after_its_config(monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[tuple[Any, Path]] = []
-    monkeypatch.setattr(run, "train", lambda config, folder, console: started.append((config, folder)))
+    monkeypatch.setattr(run, "train", lambda config, folder, *_: started.append((config, folder)))
     path = ROOT / "configs" / "quickstart.yaml"
     for named in ("quickstart", str(path)):
         command("train", named, "--set", "seed=4")

@@ -139,8 +139,9 @@ def test_a_run_and_its_evaluations_play_different_deals(
     assert 0 < done < config.stages[0].total_samples
     run.resume(tmp_path, quiet)
 
-    began = [set(seeds) for seeds in resets if purpose_of(seeds[0]) == Purpose.TRAINING]
+    *began, tried = [set(seeds) for seeds in resets if purpose_of(seeds[0]) == Purpose.TRAINING]
     assert [len(seeds) for seeds in began] == [16, 16]
+    assert tried == set(range(64))  # the export compares both forms of the policy there
     assert began[0] == set(match_seeds(Purpose.TRAINING, 7, 0, 16).tolist())
     assert not began[0] & began[1]  # a resumed run does not learn from the same matches again
     assert (began[0] | began[1]) < learned_from
