@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
+import time
 from typing import Any
 
 import numpy as np
@@ -22,6 +24,7 @@ pytest.importorskip("textual")
 testing = pytest.importorskip("typer.testing")
 
 from training.cli import app as command  # noqa: E402
+from training.hints import Advisor, Hint  # noqa: E402
 from training.play.advice import summary  # noqa: E402
 from training.play.app import PlayApp  # noqa: E402
 from training.play.choices import choices, named  # noqa: E402
@@ -42,12 +45,11 @@ def start(name: str, file: Any, opponents: str = "random", deals: int = 1, **arg
 
 
 async def until(pilot: Any, done: Any) -> None:
-    """Waits for the application."""
-    for _ in range(2000):
-        if done():
-            return
-        await pilot.pause(0.005)
-    raise AssertionError("the application does not get there")
+    """Waits for the application; the first hint for a game compiles its searches."""
+    give_up = time.monotonic() + 300
+    while not done():
+        assert time.monotonic() < give_up, "the application does not get there"
+        await pilot.pause(0.01)
 
 
 def use(session: Session, keys: Any, pause: float = 0.0, size: tuple[int, int] = SIZE) -> PlayApp:
@@ -143,15 +145,23 @@ def test_a_finished_trick_stays_until_a_key(file):
     use(session, keys, pause=1000.0)
 
 
-def test_hints_show_what_policy_and_search_think_and_the_screen_stays_alive(file):
+def test_hints_show_what_policy_and_search_think_and_the_screen_stays_alive(file, monkeypatch):
     session = start("pepper", file, opponents="greedy")
+    let_it_think, advise = threading.Event(), Advisor.advise
+
+    def slowly(self: Advisor, states: Any) -> Hint:
+        assert let_it_think.wait(60)
+        return advise(self, states)
+
+    monkeypatch.setattr(Advisor, "advise", slowly)
 
     async def keys(app: PlayApp, pilot: Any) -> None:
         while not app.asked or len(app.view.legal) < 2:
             await until(pilot, lambda: app.asked)
             await pilot.press("enter")
         await pilot.press("?")
-        assert "thinking" in shown(app, "message")
+        await until(pilot, lambda: "thinking" in shown(app, "message"))
+        let_it_think.set()
         await until(pilot, lambda: app.advice is not None)
         advice = app.advice
         assert [card.kind for card in advice.hint.cards] == legal_of(session.game, session.match.states)

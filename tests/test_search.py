@@ -21,6 +21,7 @@ from trick_envs.engine.rng import decision_bits_batch
 from trick_envs.engine.search.worlds import WIDTH
 from trick_envs.engine.state import copy_states
 from trick_envs.engine.table import card_of_flags
+from trick_envs.games.double_deck_whist.rules import first_in_stock
 from trick_envs.interfaces.batch import BatchEnv
 from trick_envs.matches.reading import places
 
@@ -49,6 +50,24 @@ def test_a_drawn_world_looks_the_same_to_the_seat_and_plays_on(name: str, player
             while result < MATCH_ENDED:  # and it can be played to its end
                 result = step(game, one, int(rng.choice(legal_of(game, one))))
     assert moved > 10
+
+
+@every_table
+def test_twin_worlds_draw_the_same_worlds(name: str, players: int) -> None:
+    """What is drawn hangs on what the seat knows, not on where the hidden cards truly lie, nor on who knows which."""
+    game, rng, tried = twin_setup(name, players), np.random.default_rng(3), 0
+    for number, states in enumerate(positions(game)):
+        seat = int(rng.integers(players))
+        drawn = resampled(game, states, seat, 3, number)
+        for twin in hidden_swaps(game, states, seat, rng):
+            other = resampled(game, twin, seat, 3, number)
+            at = first_in_stock(states[0]) if name == "double_deck_whist" else len(states["order"][0])
+            other["order"][:, :at] = drawn["order"][:, :at]  # nobody looks there after the deal
+            other["trick"] = drawn["trick"]  # open, but for unused entries
+            for field in game.dtype.names:
+                assert other[field].tolist() == drawn[field].tolist(), field
+            tried += 1
+    assert tried > 50
 
 
 @every_table

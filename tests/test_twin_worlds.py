@@ -18,6 +18,8 @@ from trick_envs.engine.game import Game
 from trick_envs.engine.kernels.playing import DEAL_ENDED
 from trick_envs.engine.registry import game_type, load_game
 from trick_envs.engine.state import PASS, State, fields
+from trick_envs.engine.table import card_flags
+from trick_envs.games.tricky_express.rules import EXCHANGED, RIGHT
 from trick_envs.matches.reading import places
 
 SEEDS = range(3)
@@ -67,7 +69,22 @@ def hidden_swaps(game: Game, states: Any, observer: int, rng: Any, count: int = 
     for _ in range(count):
         place, one = hidden[rng.integers(len(hidden))]
         elsewhere = [card for name, card in hidden if name != place]
-        yield swapped(game, states, one, int(rng.choice(elsewhere)))
+        other = int(rng.choice(elsewhere))
+        twin = swapped(game, states, one, other)
+        if game.name == "tricky_express":
+            swap_notes(twin[0], observer, one, other)
+        yield twin
+
+
+def swap_notes(record: Any, observer: int, one: int, other: int) -> None:
+    """Others have noted the other card, unless the observer handed the one to them."""
+    flags = {card: card_flags(record, card) for card in (one, other)}
+    for seat in {0, 1, 2, 3} - {observer}:
+        notes = record["exchanged"][seat * EXCHANGED : (seat + 1) * EXCHANGED]
+        for k, noted in enumerate(notes.tolist()):
+            partner = (seat + (-1 if k % 2 == RIGHT else 1)) % 4
+            if noted in flags.values() and not (partner == observer and record["named"] >= 8 * (1 + k // 4)):
+                notes[k] = flags[other if noted == flags[one] else one]
 
 
 # --- no leak ------------------------------------------------------------------------------------------------------

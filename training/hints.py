@@ -20,7 +20,7 @@ from trick_envs.engine.state import States
 from trick_envs.matches.reading import observe
 
 WORLDS = 128  # of roll-outs
-PIMC = "pimc:200"  # where roll-outs will not do
+PIMC = "pimc:200"  # where there is no policy
 Z = 1.96  # standard errors on either side of a 95 % interval
 
 
@@ -71,9 +71,8 @@ class Hint:
 class Advisor:
     """The policy that comes with a game, and a search that starts from it; a search alone if there is none.
 
-    The search is made of roll-outs of the policy. Not so where a seat may know cards in the hands of others: there the
-    roll-outs' random numbers depend on who knows what in the true world, and hints would differ in worlds that look
-    alike. The first hint takes a second or more, as the policy's values are calibrated.
+    The search is made of roll-outs of the policy. The first hint takes a second or more, as the policy's values are
+    calibrated.
 
     Args:
         game: the game.
@@ -84,10 +83,7 @@ class Advisor:
         file = pretrained_file(game.type, game.num_players)
         self._policy = PolicyAgent(file, game, name=PRETRAINED) if file.is_file() else None
         self._rollout = RolloutAgent(self._policy, WORLDS, game) if self._policy else None
-        if self._rollout is not None and not game.type.hands_seen:
-            self._search: Any = self._rollout
-        else:
-            self._search = make_agent(f"{PRETRAINED}+{PIMC}" if self._policy else PIMC, game)
+        self._search: Any = self._rollout or make_agent(PIMC, game)
         self._lock = threading.Lock()  # searches have room for one decision at a time
         self.sources = [*([PRETRAINED] if self._policy else []), self._search.name]
 

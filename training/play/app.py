@@ -15,7 +15,8 @@ from textual.containers import Container, VerticalScroll
 from textual.screen import ModalScreen
 from textual.widgets import Footer, Static
 
-from training.play.advice import Advice, adviser, summary
+from training.hints import advisor_of
+from training.play.advice import Advice, summary
 from training.play.choices import Choice, choices, named
 from training.play.drawing import Drawing
 from training.play.session import Ended, Session
@@ -316,16 +317,16 @@ class PlayApp(App[Exception | None]):
             self.run_worker(self._advise(), group="advice", exclusive=True, exit_on_error=False)
 
     async def _advise(self) -> None:
-        """Asks the adviser in a thread."""
+        """Asks the advisor in a thread."""
         states, number = self.session.match.states.copy(), self.session.number
         try:
-            self.advice = await asyncio.to_thread(self._ask_adviser, states, number)
+            self.advice = await asyncio.to_thread(self._ask_advisor, states, number)
         except Exception as error:
             self._advises, self.message = False, Text(f"no hints: {error}", "yellow")
         self._draw_hand()
 
-    def _ask_adviser(self, states: States, number: int) -> Advice:
-        return adviser(self.session.game).advise(states, number)
+    def _ask_advisor(self, states: States, number: int) -> Advice:
+        return Advice(number, advisor_of(self.session.game).advise(states))
 
     def action_rules(self) -> None:
         """The rules of the game, as its rules file begins."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from training.play.advice import adviser, summary, table
+from training.hints import advisor_of
+from training.play.advice import Advice, summary, table
 from training.play.choices import named
 from training.play.session import Session
 from trick_envs.view import ansi
@@ -29,7 +30,7 @@ def play_plain(session: Session, lines: Iterator[str], tell: Callable[[str], Non
         for line in lines:
             text = line.strip()
             if text == "?":
-                advice = adviser(session.game).advise(session.match.states, session.number)
+                advice = Advice(session.number, advisor_of(session.game).advise(session.match.states))
                 tell("\n".join([summary(view, advice), *table(view, advice)]))
                 continue
             try:

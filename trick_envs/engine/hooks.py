@@ -76,7 +76,7 @@ def secrets(state: State, out: Any, at: int) -> int:
     return at
 
 
-# --- hidden worlds: four functions for games with hidden places of their own --------------------------------------
+# --- hidden worlds: five functions for games with hidden places or notes of their own -----------------------------
 # ``resample`` redeals the cards that a seat has not seen. A *slot* is where such a card lies: the number of a seat
 # (its hand), or a number that the game chooses, ``num_players`` or more.
 
@@ -93,6 +93,12 @@ def remove_hidden(state: State, seat: int, cards_before: Numbers, slots: Numbers
 @rule
 def place_hidden(state: State, slot: int, card: int) -> None:
     """Puts a card into a slot that ``remove_hidden`` has emptied."""
+
+
+@rule
+def notes_of(state: State, seat: int, card: int) -> int:
+    """Which fields that ``complete_world`` adapts name this card, as bits (up to 32); by default none do."""
+    return 0
 
 
 @rule
@@ -113,6 +119,6 @@ def is_consistent(state: State, seat: int) -> bool:
 
 REQUIRED = ("begin", "legal", "play", "score_deal", "features", "worth")
 OPTIONAL = (
-    "next_dealer", "match_over", "standing", "secrets", "remove_hidden", "place_hidden", "complete_world",
-    "is_consistent",
+    "next_dealer", "match_over", "standing", "secrets", "remove_hidden", "place_hidden", "notes_of",
+    "complete_world", "is_consistent",
 )  # fmt: skip

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from trick_envs.engine.cards import CardSet, cards, first, has, is_empty, just, nth, put, rest, size, union, without
-from trick_envs.engine.hooks import complete_world, is_consistent, place_hidden, remove_hidden
+from trick_envs.engine.hooks import complete_world, is_consistent, notes_of, place_hidden, remove_hidden
 from trick_envs.engine.kernels.binding import kernel, noinline
 from trick_envs.engine.lowlevel import splitmix
 from trick_envs.engine.rng import draw_from
@@ -83,6 +83,39 @@ def draw_hands(state: State, slots: int, unseen: CardSet, exact: bool, streams: 
 
 
 @kernel
+def take_hand(state: State, seat: int, other: int, slots: int, work: Any) -> int:
+    """Makes slots of the cards in a hand that ``seat`` has not seen; returns the new number of slots.
+
+    Their order hangs on who else knows a card, and on notes of it, but not on the card itself. Whoever else has seen
+    some of them knows cards in the same slots then, in all worlds that look alike to ``seat``.
+    """
+    hidden, known = without(cards(state.hand[other]), cards(state.seen[seat])), (0, 0)
+    for third in range(state.num_players):
+        if third != seat and third != other:
+            known = union(known, cards(state.seen[third]))
+    state.hand[other, 0] &= ~hidden[0]
+    state.hand[other, 1] &= ~hidden[1]
+    begin = slots
+    while not is_empty(hidden):
+        card = first(hidden)
+        hidden = rest(hidden)
+        sign, at = notes_of(state, seat, card), slots
+        if has(known, card):
+            for third in range(state.num_players):
+                sign *= 2
+                if third != seat and third != other and has(cards(state.seen[third]), card):
+                    sign += 1
+        else:
+            sign <<= state.num_players
+        while at > begin and work[NEW, at - 1] > sign:
+            work[OLD, at], work[NEW, at] = work[OLD, at - 1], work[NEW, at - 1]
+            at -= 1
+        work[OLD, at], work[NEW, at], work[WHERE, slots] = card, sign, other
+        slots += 1
+    return slots
+
+
+@kernel
 def move_knowledge(state: State, seat: int, slots: int, work: Any) -> None:
     """Whoever knew the old card in a slot knows the new one."""
     for other in range(state.num_players):
@@ -103,15 +136,8 @@ def deal_unseen(state: State, seat: int, streams: Streams, i: int, work: Any) ->
     """Redeals the cards that ``seat`` has not seen; see ``resample``."""
     n, slots, unseen = state.num_players, 0, (0, 0)
     for other in range(n):
-        if other == seat:
-            continue
-        hidden = without(cards(state.hand[other]), cards(state.seen[seat]))
-        state.hand[other, 0] &= ~hidden[0]
-        state.hand[other, 1] &= ~hidden[1]
-        while not is_empty(hidden):
-            work[OLD, slots], work[WHERE, slots] = first(hidden), other
-            slots += 1
-            hidden = rest(hidden)
+        if other != seat:
+            slots = take_hand(state, seat, other, slots, work)
     slots = remove_hidden(state, seat, work[OLD], work[WHERE], slots)
     for slot in range(slots):
         unseen = union(unseen, just(work[OLD, slot]))

@@ -6,6 +6,8 @@ cards) say that the weakest does; the majority decides. With 4 players, the card
 Cards ``3C … AS`` for 3 and 4 players, ``1C … 16X`` (``X``: stars) for 5. No trumps; the led suit must be followed.
 Captured points minus the largest captured points of the deal are the score. A match is 9, 8 or 5 deals with 3, 4 or 5
 players; the highest total wins.
+
+Source: the author's article (in Japanese) in the Trick-taking games Advent Calendar 2017, 25 December.
 """
 
 from __future__ import annotations

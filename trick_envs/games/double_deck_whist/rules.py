@@ -12,6 +12,8 @@ opponents take a face-down card each. The score is the team's tricks of the seco
 goes to the first team with 3 won deals.
 
 Ruling: of the two face-down cards, the winner's left neighbour takes the first one.
+
+Source: the author's blog (in Japanese).
 """
 
 from __future__ import annotations

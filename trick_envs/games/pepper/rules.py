@@ -10,6 +10,9 @@ other card of its colour, taken or left in the hand, 1. A match is 5 deals; the 
 
 Rulings: a new trick is led by the taker of the last one. Leading is from the hand; players of the published game also
 allow leading a pepper from the front (``lead_peppers=True``). The pepper itself costs 2, not 2 + 1.
+
+Sources: a review in Japanese with the rules for 5 players; for other numbers of players, the colours and numbers of the
+published game.
 """
 
 from __future__ import annotations

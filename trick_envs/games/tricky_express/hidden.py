@@ -45,6 +45,25 @@ def place_hidden(state: TrickyExpressState, slot: int, card: int) -> None:
 
 
 @rule
+def follows(state: TrickyExpressState, seat: int, other: int, k: int) -> bool:
+    """Whether the note of another seat names a card that ``seat`` has not seen handed over."""
+    partner = right(state, other) if k & 1 == RIGHT else left(state, other)
+    handed_over = state.named >= 2 * state.num_players * (1 + k // 4)
+    return state.exchanged[other * EXCHANGED + k] > 0 and other != seat and not (partner == seat and handed_over)
+
+
+@rule
+def notes_of(state: TrickyExpressState, seat: int, card: int) -> int:
+    """The notes of others that name the card."""
+    named = 0
+    for other in range(state.num_players):
+        for k in range(EXCHANGED):
+            noted = state.exchanged[other * EXCHANGED + k] == card_flags(state, card)
+            named = 2 * named + (noted and follows(state, seat, other, k))
+    return named
+
+
+@rule
 def complete_world(
     state: TrickyExpressState,
     seat: int,
@@ -62,9 +81,8 @@ def complete_world(
         if other == seat:
             continue
         for k in range(EXCHANGED):
-            partner, at = right(state, other) if k & 1 == RIGHT else left(state, other), other * EXCHANGED + k
-            handed_over = state.named >= 2 * state.num_players * (1 + k // 4)
-            if state.exchanged[at] > 0 and not (partner == seat and handed_over):
+            at = other * EXCHANGED + k
+            if follows(state, seat, other, k):
                 noted = card_of_flags(state, state.exchanged[at])
                 for slot in range(count):
                     if cards_before[slot] == noted:

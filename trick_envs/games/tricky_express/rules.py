@@ -10,6 +10,8 @@ follow suit; the highest card of the led suit wins the trick. A match is 4 deals
 
 Rulings: a player's passes are ranked by length, equally long ones by later completion; the first two are the first
 and the second long pass. A pass of length 0 can win a bonus, a missing pass cannot.
+
+Source: the author's article (in Japanese) in the Trick-taking games Advent Calendar 2016, 19 December.
 """
 
 from __future__ import annotations

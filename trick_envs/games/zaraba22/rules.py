@@ -10,6 +10,8 @@ of the remaining lead card's suit takes the three cards left. A match is 3 deals
 
 Rulings: the values of 5, 6 and 9 are their numbers, and a suit without cards on the chart has the price 0 (the
 original's tables are pictures that are lost). Two lead cards are named one after the other; their order means nothing.
+
+Source: the author's rule page (in Japanese), entry 78 of the Trick Taking Party game awards 2020.
 """
 
 from __future__ import annotations

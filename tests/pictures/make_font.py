@@ -1,6 +1,6 @@
 """Makes the fonts of ``trick_envs/view/font`` from an installed DejaVu: subsets for Pillow, outlines for SVG.
 
-python tools/make_font.py [/usr/share/fonts/truetype/dejavu]
+python tests/pictures/make_font.py [/usr/share/fonts/truetype/dejavu]
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from fontTools.pens.recordingPen import DecomposingRecordingPen
 from fontTools.subset import Options, Subsetter
 from fontTools.ttLib import TTFont
 
-OUT = Path(__file__).parent.parent / "trick_envs/view/font"
+OUT = Path(__file__).parents[2] / "trick_envs/view/font"
 WEIGHTS = {"bold": "DejaVuSans-Bold.ttf", "book": "DejaVuSans.ttf"}
 LATIN = "".join(map(chr, [*range(0x20, 0x7F), *range(0xA1, 0x100)])) + "–—‘’“”…−×"
 SYMBOLS = "♠♥♦♣★●▲■◆⬟⬢▶◀►→←↑↓✓♛"

@@ -1,4 +1,4 @@
-"""Measures what docs/scaling.md computes with: ``python tools/measure_scaling.py WHAT [WORKERS] [--ray]``.
+"""Measures what docs/scaling.md computes with: ``python docs/measure_scaling.py WHAT [WORKERS] [--ray]``.
 
 | WHAT | prints, for 5-player Pepper |
 | --- | --- |

@@ -1,6 +1,6 @@
 """Pictures of every game at its smallest and largest table, in several positions: to be looked at.
 
-python tools/contact_sheet.py FOLDER [--game pepper] [--sizes 800x600 390x520] [--svg]
+python tests/pictures/contact_sheet.py FOLDER [--game pepper] [--sizes 800x600 390x520] [--svg]
 """
 
 from __future__ import annotations
