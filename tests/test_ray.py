@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 
 from training import cli, run
 from training.arena import LOG, Plan, make_plan, play_arena
-from training.config import RunConfig
+from training.config import RunConfig, dump_config
 from training.executor import make_executor
 from training.monitor import Monitor
 from training.network import weights_of
@@ -175,6 +175,36 @@ def test_training_with_ray_learns_the_same_weights_from_as_many_labels(
     for key in ("done", "samples", "tasks"):
         assert progress[0][key] == progress[1][key]
     nodes.kill(other)
+
+
+def test_training_goes_on_after_its_driver_was_killed(tmp_path: Path, nodes: Nodes) -> None:
+    node, folder = nodes.add(), tmp_path / "run"
+    labels = {**RUN["stages"][1], "total_labels": 400}
+    config = RunConfig.model_validate({**RUN, "stages": [RUN["stages"][0], labels]})
+    (tmp_path / "config.yaml").write_text(dump_config(config), encoding="utf-8")
+    command = ["train", "--folder", str(folder), "--ray", nodes.address]
+    begun = [sys.executable, "-m", "training.cli", *command, str(tmp_path / "config.yaml")]
+
+    def progress() -> dict[str, Any]:
+        file = folder / "progress.json"
+        return json.loads(file.read_text()) if file.is_file() else {"stage": -1}  # type: ignore[no-any-return]
+
+    driver = subprocess.Popen(begun, stdout=subprocess.DEVNULL)
+    try:
+        while driver.poll() is None and not (progress()["stage"] == 1 and progress()["done"] >= 40):
+            time.sleep(0.01)
+    finally:
+        driver.kill()
+        driver.wait()
+    before = progress()
+    assert 40 <= before["done"] < 400
+    assert CliRunner().invoke(cli.app, [*command, "--resume"]).exit_code == 0
+    after = progress()
+    assert after["history"][: len(before["history"])] == before["history"]
+    assert 400 <= after["done"] < 400 + 2 * 40  # rounds that count twice would end it early, lost ones late
+    assert after["samples"] - after["done"] == before["samples"] - before["done"]  # the first stage is not repeated
+    assert (folder / "policy.onnx").is_file()
+    nodes.kill(node)
 
 
 def test_other_code_on_a_node_is_an_error(nodes: Nodes, monkeypatch: pytest.MonkeyPatch) -> None:
