@@ -23,6 +23,7 @@ from training.hints import advisor_of
 from training.serve.app import LOOPBACK, Pages
 from training.serve.asking import MAX_BODY, MAX_GAMES, Refusal
 from training.serve.export import LAYOUTS, elements, replay_page
+from training.serve.frames import play
 from training.serve.replays import Replay
 from training.serve.server import allowed_hosts
 from training.serve.sessions import Player, Session, Store
@@ -32,6 +33,7 @@ from trick_envs.matches.given import GivenDeal
 from trick_envs.matches.loop import play_match
 from trick_envs.matches.match import Match
 from trick_envs.matches.replay import replay
+from trick_envs.matches.viewing import match_view
 
 ADDRESS = "http://127.0.0.1:8000"
 
@@ -132,6 +134,21 @@ def test_the_finished_trick_is_shown_before_the_table_is_cleared(browser):
         after = reply["frames"][ends[0] + 1]
         assert len(after["previous"]) == 3
         frame = reply["frames"][-1]
+
+
+@every_game
+def test_every_trick_is_shown_with_who_takes_it_also_when_a_choice_ends_it(name):
+    rng, match = np.random.default_rng(2), Match(load_game(name, num_deals=1), 4)
+    by_choice: list[bool] = []
+    while not match.over:
+        before = match_view(match, 0)
+        view = play(match, int(rng.choice(legal_of(match.game, match.states))), 0, before).view
+        if "the trick" in view.prompt:
+            by_choice.append(before.phase == "keep")
+            assert len(view.trick) == len(before.trick) + (before.phase != "keep")
+            assert view.taking is not None
+    assert len(by_choice) == match.states["tricks"][0]
+    assert any(by_choice) == (name == "zaraba22")
 
 
 def test_an_illegal_card_is_refused_with_the_rule_and_changes_nothing(browser):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from trick_envs.engine.game import Game
-from trick_envs.engine.state import FOLLOW, LEAD, States
+from trick_envs.engine.state import FOLLOW, KEEP, LEAD, States
 from trick_envs.matches.match import Match
 from trick_envs.matches.viewing import match_view
 from trick_envs.view import SeatView, TableView, svg
@@ -106,7 +106,7 @@ def advance(match: Match, action: int) -> End | None:
     ended = score is not None
     after = _last_position(match.game, before.copy(), action) if ended else match.states
     swept = after["tricks"][0] > before["tricks"][0] or after["trick_size"][0] == 0 < before["trick_size"][0]
-    if before["phase"][0] in (LEAD, FOLLOW) and (swept or ended):
+    if before["phase"][0] in (LEAD, FOLLOW, KEEP) and (swept or ended):
         return End(int(after["taking"][0]), score)
     return End(None, score) if ended else None
 
@@ -135,14 +135,16 @@ def play(match: Match, action: int, observer: int | None, before: TableView | No
 
 
 def finished_trick(before: TableView, action: int, taker: int) -> TableView:
-    """A trick with its last card on the table, from the view before that card."""
+    """A trick with its last card on the table, from the view before that card, or before a choice between its cards."""
     assert before.acting is not None
-    seats, who = list(before.seats), before.you(taker)
-    seats[before.acting] = _without(seats[before.acting], action)
+    seats, trick, who = list(before.seats), before.trick, before.you(taker)
+    if before.phase != "keep":
+        seats[before.acting] = _without(seats[before.acting], action)
+        trick = (*trick, (before.acting, action))
     return replace(
         before,
         seats=tuple(seats),
-        trick=(*before.trick, (before.acting, action)),
+        trick=trick,
         led=before.acting if before.led is None else before.led,
         taking=taker,
         acting=None,
