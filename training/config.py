@@ -116,7 +116,7 @@ class Network(Strict):
     kind: Literal["suits", "perceptron"] = Field(
         "suits", description="shared over suits (``training/suits.py``), or a multi-layer perceptron"
     )
-    width: Annotated[int, Field(ge=1, le=8192)] = Field(128, description="suits: of every layer, per suit")
+    width: Annotated[int, Field(ge=1, le=8192)] = Field(64, description="suits: of every layer, per suit")
     depth: Annotated[int, Field(ge=1, le=64)] = Field(3, description="suits: number of layers")
     shared: Widths = Field([256], min_length=1, description="perceptron: widths of the layers that both use")
     policy: Widths = Field([256], description="perceptron: widths of the layers that only the policy has")
