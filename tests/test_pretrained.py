@@ -27,8 +27,10 @@ from training.arena import Player, make_plan, play_arena
 from training.cli import app
 from training.config import ConfigError, RunConfig, dump_config, load_config, make_config
 from training.evaluation import evaluate
+from training.network import NetworkAgent
 from training.release import MAX_BYTES, finished_run, training_command
 from training.shipped import config_names, find_config
+from training.start import network_of
 from trick_envs import BatchEnv, load_game, make_agent
 from trick_envs.agents import RandomAgent, pretrained
 from trick_envs.agents.pretrained import load_manifest, manifest_file, policies_folder, pretrained_file
@@ -76,6 +78,26 @@ def test_every_policy_fits_its_manifest_and_beats_random_play(name: str, players
     game = load_game(name, players, 1)
     found = evaluate(game, make_agent("pretrained", game), RandomAgent(), 50)
     assert found.margin - found.half_width > 0
+
+
+@pytest.mark.parametrize(("name", "players"), RELEASED, ids=[f"{name}-{n}" for name, n in RELEASED])
+def test_training_can_go_on_from_every_policy(name: str, players: int) -> None:
+    path = pretrained_file(game_type(name), players)
+    game = load_game(name, players, 1)
+    network = network_of("pretrained", game)
+    assert network == RunConfig.model_validate(load_manifest(path)["config"]).network
+    config = make_config(
+        {"game": name, "num_players": players, "start": "pretrained", "network": network.model_dump()}, "a test"
+    )
+    learner = NetworkAgent(run.first_model(config).policy)
+    games = BatchEnv(name, 64, num_players=players)
+    games.reset(seed=1)
+    for found, expected in zip(
+        learner.evaluate(games.observations, games.action_masks),
+        make_agent("pretrained", game).evaluate(games.observations, games.action_masks),
+        strict=True,
+    ):
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
 
 
 def test_there_is_a_policy_for_every_game_and_number_of_players() -> None:

@@ -165,7 +165,7 @@ def exploit(
     ] = None,
     seed: Annotated[int | None, typer.Option("--seed", min=0, help="Seed of all random numbers.")] = None,
     start: Annotated[
-        Path | None, typer.Option("--start", help="A policy.zip in the folder of its run, for the initial weights.")
+        str | None, typer.Option("--start", help="For the initial weights: pretrained, or the policy.onnx of a run.")
     ] = None,
     folder: Annotated[
         Path | None,
@@ -184,6 +184,8 @@ def exploit(
     from training import run
     from training.config import load_config, make_config
     from training.files import write_json
+    from training.start import network_of
+    from trick_envs.engine.registry import load_game
 
     if resume and any(given is not None for given in (samples, deals, seed, start)):
         raise ValueError(
@@ -196,10 +198,8 @@ def exploit(
     if seed is not None:
         values["seed"] = seed
     if start is not None:
-        if not start.is_file():
-            raise ValueError(f"--start: {start}: there is no such policy.zip")
-        values["start"] = str(start)
-        values["network"] = load_config(start.with_name("config.yaml")).network.model_dump()
+        values["start"] = start
+        values["network"] = network_of(start, load_game(game, num_players)).model_dump()
     config = make_config(values, "trick exploit")
     name = re.sub(r"[^\w.]+", "-", player).strip("-.")
     target = folder if folder is not None else Path("runs") / f"exploit-{game}-{config.make_game().num_players}-{name}"

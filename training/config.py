@@ -143,7 +143,9 @@ class RunConfig(Strict):
     against: str | None = Field(
         None, description="a fixed player in all seats except one (or one team); null is self-play"
     )
-    start: str | None = Field(None, description="a policy.zip of the same network, for the initial weights")
+    start: str | None = Field(
+        None, description="of the initial weights: a policy.onnx or policy.zip of the same network, or pretrained"
+    )
     seed: Annotated[int, Field(ge=0, le=MAX_RUN_SEED)] = Field(0, description="of all random numbers")
     stages: list[Annotated[PPO | ExpertIteration, Field(discriminator="method")]] = Field(
         [PPO()], min_length=1, description="how the policy is trained, one stage after the other"

@@ -27,6 +27,7 @@ from training.ppo import SelfPlayPPO, leash, new_ppo, self_play_games, train_ppo
 from training.progress import progress_bar
 from training.report import Finished, write_report
 from training.seeds import Purpose
+from training.start import load_start
 from trick_envs.agents import make_agent
 from trick_envs.engine.game import Game
 
@@ -124,11 +125,9 @@ def first_model(config: RunConfig) -> SelfPlayPPO:
     model = _new_model(config, 0, 0)
     if config.start is not None:
         try:
-            model.set_parameters(config.start, device=config.device)
-        except OSError as error:
-            raise RunError(f"start: {config.start}: {error}") from None
-        except (ValueError, RuntimeError):
-            raise RunError(f"start: {config.start} is not a policy.zip of this game and this network") from None
+            load_start(model, config.start, config.make_game())
+        except ValueError as error:
+            raise RunError(str(error)) from None
     return model
 
 
@@ -192,7 +191,12 @@ def _finish(
 ) -> list[Result]:
     """The files of a finished run: policy.zip, policy.onnx, learning_curve.png, report.html, evaluation.json."""
     save_model(model, folder / "policy.zip")
-    run = {"seed": config.seed, "samples": monitor.samples, "trick_envs": trick_envs.__version__}
+    run = {
+        "seed": config.seed,
+        "samples": monitor.samples,
+        "trick_envs": trick_envs.__version__,
+        "network": config.network.model_dump(),
+    }
     trick_envs.export_policy(model.policy, game, folder / "policy.onnx", run)
     deals, opponents = config.evaluation.final_deals, config.opponents
     task = bar.add_task("evaluation", total=deals * len(opponents), note="")

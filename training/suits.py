@@ -12,6 +12,8 @@ becomes one number per suit and rank: their product.
 
 from __future__ import annotations
 
+from itertools import accumulate, pairwise
+
 import numpy as np
 import torch
 from gymnasium import spaces
@@ -73,7 +75,8 @@ class SuitColumns(torch.nn.Module):
     def forward(self, observations: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """The suits' numbers and the others."""
         sorted_ = observations.index_select(1, self.order) * self.factors
-        own, flags, ranks, others = torch.split(sorted_, self._sizes, dim=1)
+        ends = accumulate(self._sizes, initial=0)
+        own, flags, ranks, others = (sorted_[:, begin:end] for begin, end in pairwise(ends))
         suits = self._suits
         cards = flags.reshape(-1, suits, self._sizes[1] // suits, 1) * ranks.reshape(
             -1, 1, self._sizes[1] // suits, self._ranks

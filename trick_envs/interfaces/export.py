@@ -266,6 +266,7 @@ def _to_onnx(network: _Exported, game: Game) -> Any:
             output_names=["logits", "value"],
             dynamic_shapes=({0: batch}, {0: batch}),
             dynamo=True,
+            optimize=False,  # the weights keep their names and shapes, for trick train's start; the runtime optimizes
             verbose=False,
         )
     assert program is not None
