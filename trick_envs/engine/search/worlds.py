@@ -105,7 +105,7 @@ def take_hand(state: State, seat: int, other: int, slots: int, work: Any) -> int
                 sign *= 2
                 if third != seat and third != other and has(cards(state.seen[third]), card):
                     sign += 1
-        else:
+        else:  # the same, sooner
             sign <<= state.num_players
         while at > begin and work[NEW, at - 1] > sign:
             work[OLD, at], work[NEW, at] = work[OLD, at - 1], work[NEW, at - 1]
