@@ -38,7 +38,7 @@ def network_of(start: str, game: Game) -> Network:
     path = start_file(start, game)
     if path.suffix != ".onnx":
         return load_config(path.with_name("config.yaml")).network
-    network = PolicyAgent(path, game).metadata["run"].get("network")
+    network = PolicyAgent(path, game).metadata.get("run", {}).get("network")
     if network is None:
         raise ValueError(f"start: {start} does not say which network it is: expected a policy from trick train")
     return Network.model_validate(network)
