@@ -75,7 +75,7 @@ class SuitColumns(torch.nn.Module):
     def forward(self, observations: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """The suits' numbers and the others."""
         sorted_ = observations.index_select(1, self.order) * self.factors
-        ends = accumulate(self._sizes, initial=0)
+        ends = accumulate(self._sizes, initial=0)  # slices: in an ONNX file, torch.split makes a sequence
         own, flags, ranks, others = (sorted_[:, begin:end] for begin, end in pairwise(ends))
         suits = self._suits
         cards = flags.reshape(-1, suits, self._sizes[1] // suits, 1) * ranks.reshape(
