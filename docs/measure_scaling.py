@@ -25,19 +25,19 @@ import numpy as np
 import torch
 from stable_baselines3.common.logger import configure
 
-from training.arena import LOG, Chunk, Task, make_plan, play_arena
-from training.arena.log import Log
-from training.arena.pair import play_chunk
 from training.config import RunConfig
-from training.executor import make_executor
-from training.expert import Learner
-from training.labels import Labels, LabelTask, label
-from training.network import weights_of
-from training.ppo import SelfPlayPPO, new_ppo, prepare
-from training.rollouts import RolloutWorkers
+from training.expert.labels import Labels, LabelTask, label
+from training.expert.learner import ExpertTrainer
+from training.networks.policy import weights_of
+from training.ppo.algorithm import SelfPlayPPO, new_ppo, prepare
+from training.ppo.rollouts import RolloutWorkers
 from training.run import ONE_ENV
-from training.seeds import Purpose
 from trick_envs.engine.registry import load_game
+from trick_envs.evaluation.arena import LOG, Chunk, Task, make_plan, play_arena
+from trick_envs.evaluation.arena.log import Log
+from trick_envs.evaluation.arena.pair import play_chunk
+from trick_envs.evaluation.seeds import Purpose
+from trick_envs.parallel.executor import make_executor
 
 GAME = load_game("pepper", 5, 1)
 WARM = 60  # deals that are played before the clock starts, so that every worker has begun
@@ -92,7 +92,7 @@ def ppo(workers: int, ray: str | None) -> None:
         for number in range(6):
             began = time.monotonic()
             parts = rollouts.collect(weights_of(model.policy), number * 32768)
-            model.rollout_buffer.take(parts)
+            model.rollout_buffer.load_samples(parts)
             collected = time.monotonic()
             model.train()
             if number >= 2:
@@ -120,7 +120,7 @@ def core() -> None:
         (["pretrained", "pretrained+rollout:32"], 1),
     ):  # fmt: skip
         one, other = make_plan(GAME, specs, 2).players
-        tasks = [Task(GAME, (one, other), Purpose.CHOOSING, 0, deals * i, deals) for i in range(4)]
+        tasks = [Task(GAME, (one, other), Purpose.VALIDATION, 0, deals * i, deals) for i in range(4)]
         rate = cpu(partial(_deals, tasks))
         print(f"{' against '.join(specs)}: {rate:.2f} deals/s, {deals} a task")
     for search, games in (("ismcts:100", 128), ("ismcts:1000", 32), ("rollout:16", 32)):
@@ -131,7 +131,7 @@ def core() -> None:
         rate = cpu(partial(_labels, given))
         print(f"{search}: {rate:,.0f} labels/s, {len(found) / games:.1f} labels a match")
         if search == "ismcts:100":
-            learner = Learner(stage, model, np.random.default_rng(0))
+            learner = ExpertTrainer(stage, model, np.random.default_rng(0))
             rate = cpu(partial(_learn, learner, Labels.joined([found] * 10)))
             print(f"learner: {rate:,.0f} samples/s")
 
@@ -144,7 +144,7 @@ def _labels(given: Any) -> float:
     return len(label(*given))
 
 
-def _learn(learner: Learner, found: Labels) -> float:
+def _learn(learner: ExpertTrainer, found: Labels) -> float:
     learner.learn(found, 40_960, (0.0, 1.0))
     return 40_960
 

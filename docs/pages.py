@@ -244,7 +244,7 @@ def _as_yaml(value: Any) -> str:
 
 def trick_page() -> str:
     """The commands and their options, as typer documents them; its list of the commands with whole sentences."""
-    command = [sys.executable, "-m", "typer", "training.cli", "utils", "docs", "--name", "trick", "--title", TRICK]
+    command = [sys.executable, "-m", "typer", "trick_envs.cli", "utils", "docs", "--name", "trick", "--title", TRICK]
     text = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT).stdout
     told = dict(re.findall(r"^## `trick (\S+)`\n\n(.*)$", text, re.MULTILINE))
     return re.sub(

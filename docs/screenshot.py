@@ -16,7 +16,7 @@ import uvicorn
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
-from training.serve import make_app
+from trick_envs.play.web import make_app
 
 OUT = Path(__file__).parent / "_static" / "serve.png"
 PLAYS = 3  # of the person, before the picture is taken

@@ -9,8 +9,8 @@ from agilerl.hpo.mutation import Mutations
 from agilerl.hpo.tournament import TournamentSelection
 from agilerl.training.train_off_policy import train_off_policy
 
-from training.evaluation import evaluate
 from trick_envs import export_policy, make_agent
+from trick_envs.evaluation.duplicate import evaluate
 
 SAMPLES = int(sys.argv[1]) if len(sys.argv) > 1 else 60_000
 POPULATION = 2

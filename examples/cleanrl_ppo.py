@@ -6,8 +6,8 @@ import gymnasium
 import torch
 from torch import nn
 
-from training.evaluation import evaluate
 from trick_envs import export_policy, make_agent
+from trick_envs.evaluation.duplicate import evaluate
 
 SAMPLES = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
 ENVS, STEPS, EPOCHS, BATCHES, LAMBDA, CLIP, ENTROPY = 256, 32, 4, 8, 0.95, 0.2, 0.01

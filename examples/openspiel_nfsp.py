@@ -6,8 +6,8 @@ import torch
 from open_spiel.python import rl_environment
 from open_spiel.python.pytorch import nfsp
 
-from training.evaluation import evaluate
 from trick_envs import export_policy, make_agent
+from trick_envs.evaluation.duplicate import evaluate
 from trick_envs.interfaces.openspiel import full
 
 DEALS = int(sys.argv[1]) if len(sys.argv) > 1 else 200

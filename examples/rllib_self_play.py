@@ -11,8 +11,8 @@ from ray.rllib.env.wrappers.pettingzoo_env import PettingZooEnv
 from ray.rllib.examples.rl_modules.classes.action_masking_rlm import ActionMaskingTorchRLModule
 from ray.tune.registry import register_env
 
-from training.evaluation import evaluate
 from trick_envs import donguri_v0, export_policy, make_agent
+from trick_envs.evaluation.duplicate import evaluate
 
 SAMPLES = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
 

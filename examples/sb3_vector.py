@@ -4,8 +4,8 @@ import sys
 
 from sb3_contrib import MaskablePPO
 
-from training.evaluation import evaluate
 from trick_envs import export_policy, make_agent
+from trick_envs.evaluation.duplicate import evaluate
 from trick_envs.interfaces.sb3 import make_vec_env
 
 SAMPLES = int(sys.argv[1]) if len(sys.argv) > 1 else 500_000

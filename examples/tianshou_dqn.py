@@ -11,7 +11,7 @@ from tianshou.trainer import OffPolicyTrainerParams
 from tianshou.utils.net.common import Net
 
 import trick_envs
-from training.evaluation import evaluate
+from trick_envs.evaluation.duplicate import evaluate
 
 SAMPLES = int(sys.argv[1]) if len(sys.argv) > 1 else 50_000
 SETTINGS = {"mask_key": "mask", "observation_key": "obs", "num_deals": 1}

@@ -12,7 +12,7 @@ from tianshou.env import DummyVectorEnv
 from tianshou.trainer import OnPolicyTrainerParams
 
 import trick_envs
-from training.evaluation import evaluate
+from trick_envs.evaluation.duplicate import evaluate
 
 SAMPLES = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
 SETTINGS = {"mask_key": "mask", "observation_key": "obs", "num_deals": 1}

@@ -11,8 +11,8 @@ from torch import nn
 from torchrl.envs import MarlGroupMapType, PettingZooWrapper
 from torchrl.modules import MaskedCategorical, ProbabilisticActor
 
-from training.evaluation import evaluate
 from trick_envs import donguri_v0, export_policy, make_agent
+from trick_envs.evaluation.duplicate import evaluate
 
 SAMPLES = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
 

@@ -16,7 +16,7 @@ from torchrl.objectives import ClipPPOLoss
 from torchrl.objectives.value import GAE
 
 import trick_envs
-from training.evaluation import evaluate
+from trick_envs.evaluation.duplicate import evaluate
 
 SAMPLES = int(sys.argv[1]) if len(sys.argv) > 1 else 300_000
 ENVS, STEPS = 64, 64

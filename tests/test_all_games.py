@@ -15,8 +15,8 @@ from pettingzoo.utils.wrappers import AssertOutOfBoundsWrapper, OrderEnforcingWr
 
 import trick_envs
 from trick_envs import BatchEnv
+from trick_envs.engine.inspect import places
 from trick_envs.engine.registry import game_type
-from trick_envs.matches.reading import places
 
 
 def test_games_are_found():
@@ -168,7 +168,7 @@ def test_a_seed_gives_the_same_match_in_any_batch_and_in_the_aec_environment(nam
         for i, env in enumerate(aec):
             env.step(scripted(env, env.observe(env.agent_selection)["action_mask"], first + i, count))
             assert list(env.rewards.values()) == pytest.approx(batches[2].rewards[i].tolist())
-            assert (env.phase == "over") == batches[2].ends[i]
+            assert (env.phase == "over") == batches[2].terminated[i]
             if env.phase == "over":
                 ended += 1
                 env.reset()  # goes on in its stream, as the batch does
@@ -542,7 +542,7 @@ def test_an_illegal_card_is_refused_by_name_and_changes_nothing(name, players):
                     env.step(action)
                 assert seat in str(caught.value)
                 assert "does not have" in str(caught.value) or any(
-                    demand in str(caught.value) for demand in game_type(name).demands.values()
+                    demand in str(caught.value) for demand in game_type(name).legality_rules.values()
                 )
                 assert " ".join(env.game.deck.names[action] for action in allowed) in str(caught.value)
             for action in (-1, env.game.num_actions, 10**9, None):

@@ -22,8 +22,13 @@ from helpers import every_game
 from typer.testing import CliRunner
 
 import trick_envs
-from training import cli, evaluation
-from training.arena import (
+from trick_envs import cli, make_agent
+from trick_envs.agents.policy_files import PolicyFiles
+from trick_envs.cli import app
+from trick_envs.engine import compile as compilation
+from trick_envs.engine.registry import load_game
+from trick_envs.evaluation import duplicate as evaluation
+from trick_envs.evaluation.arena import (
     CHUNK,
     LOG,
     MIN_DEALS,
@@ -38,14 +43,9 @@ from training.arena import (
     pair,
     play_arena,
 )
-from training.arena import play as loop
-from training.cli import app
-from training.evaluation import evaluate, half_width_95, short_name
-from training.policy_files import PolicyFiles
-from training.seeds import Purpose
-from trick_envs import make_agent
-from trick_envs.engine import compile as compilation
-from trick_envs.engine.registry import load_game
+from trick_envs.evaluation.arena import play as loop
+from trick_envs.evaluation.duplicate import evaluate, half_width_95, short_name
+from trick_envs.evaluation.seeds import Purpose
 
 GAME = load_game("donguri", 3, 1)
 
@@ -78,7 +78,7 @@ def policy(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A policy that has learnt nothing."""
     pytest.importorskip("sb3_contrib")
     from training.config import Network
-    from training.network import SelfPlayPolicy
+    from training.networks.policy import SelfPlayPolicy
     from trick_envs import export_policy
 
     path = tmp_path_factory.mktemp("policy") / "policy.onnx"
@@ -403,7 +403,7 @@ def test_evaluate_and_arena_use_what_the_other_has_played(tmp_path: Path, monkey
 
 def test_ctrl_c_says_how_to_go_on_and_leaves_no_process(tmp_path: Path) -> None:
     arguments = ["--game", "donguri", "--workers", "2", "--folder", str(tmp_path), "--deals", "100000"]
-    command = [sys.executable, "-m", "training.cli", "arena", *arguments, "random", "pimc:5"]
+    command = [sys.executable, "-m", "trick_envs.cli", "arena", *arguments, "random", "pimc:5"]
     running = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell's background job ignores it
@@ -423,7 +423,8 @@ def test_ctrl_c_says_how_to_go_on_and_leaves_no_process(tmp_path: Path) -> None:
 
 
 def test_the_arena_needs_no_torch() -> None:
-    code = "import sys, training.arena; assert not {'torch', 'matplotlib', 'stable_baselines3'} & set(sys.modules)"
+    heavy = "{'torch', 'matplotlib', 'stable_baselines3'}"
+    code = f"import sys, trick_envs.evaluation.arena; assert not {heavy} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
@@ -452,7 +453,7 @@ def test_an_edit_in_any_file_that_shapes_a_game_or_a_player_changes_the_digest(m
     files.remove(folder / "view.py")  # its pictures
     named = {path.relative_to(PACKAGE).as_posix() for path in files}
     assert {
-        "games/double_deck_whist/hidden.py", "games/double_deck_whist/rules.py", "engine/kernels/playing.py",
+        "games/double_deck_whist/determinization.py", "games/double_deck_whist/rules.py", "engine/kernels/playing.py",
         "engine/search/worlds.py", "agents/greedy.py", "matches/loop.py",
     } <= named  # fmt: skip
     digests = {digest_after_an_edit(path, game, monkeypatch) for path in sorted(files)}
@@ -462,12 +463,12 @@ def test_an_edit_in_any_file_that_shapes_a_game_or_a_player_changes_the_digest(m
 
 
 def test_the_digest_covers_the_folder_of_a_plug_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("rules.py", "hidden.py"):
+    for name in ("rules.py", "determinization.py"):
         (tmp_path / name).write_text("WORTH = 1\n")
     module = SimpleNamespace(__file__=str(tmp_path / "rules.py"))
     game: Any = SimpleNamespace(type=SimpleNamespace(modules=[module]))
     before = code_digest(game)
-    assert digest_after_an_edit(tmp_path / "hidden.py", game, monkeypatch) != before
+    assert digest_after_an_edit(tmp_path / "determinization.py", game, monkeypatch) != before
 
 
 def test_an_edited_plug_in_player_is_another_player(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -498,6 +499,6 @@ def test_only_searching_players_are_played_deal_by_deal(policy: str) -> None:
     plan = make_plan(GAME, [policy, f"{policy}:sample", f"{policy}+ismcts:9"])
     assert len({player.digest for player in plan.players}) == 1
     assert all(player.digest for player in plan.players)
-    assert plan.purpose == Purpose.CHOOSING
+    assert plan.purpose == Purpose.VALIDATION
     tasks = [Pair(plan, *met).next_task(1) for met in plan.pairs()]
     assert [task.deals for task in tasks if task is not None] == [CHUNK, 1, 1]

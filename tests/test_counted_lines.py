@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 from helpers import TABLES, legal_of
 
+from trick_envs.engine.batch import BatchEnv
 from trick_envs.engine.cards import members
 from trick_envs.engine.registry import load_game
 from trick_envs.interfaces.aec import RawEnv
-from trick_envs.interfaces.batch import BatchEnv
 
 ALL = 99
 

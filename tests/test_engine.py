@@ -16,7 +16,8 @@ from helpers import every_game, make, play_randomly
 
 import trick_envs
 from trick_envs import BatchEnv, make_agent
-from trick_envs.engine import cards, lowlevel
+from trick_envs.engine import cards
+from trick_envs.engine import intrinsics as lowlevel
 from trick_envs.engine.cards import WORD, Deck
 from trick_envs.engine.compile import cache_folder, cache_root
 from trick_envs.engine.observation import Block, Layout, write_number

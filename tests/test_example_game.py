@@ -60,8 +60,8 @@ def test_an_installed_game_passes_what_every_game_has_to_pass(site: Path) -> Non
 
 def test_the_command_lists_an_installed_game(site: Path) -> None:
     pytest.importorskip("typer")
-    assert "hearts" in run("training.cli", "games", PYTHONPATH=str(site))
-    assert "Every heart taken costs 1" in run("training.cli", "games", "hearts", PYTHONPATH=str(site))
+    assert "hearts" in run("trick_envs.cli", "games", PYTHONPATH=str(site))
+    assert "Every heart taken costs 1" in run("trick_envs.cli", "games", "hearts", PYTHONPATH=str(site))
 
 
 def test_no_other_test_meets_it() -> None:

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from training import compiled
-from training.compiled import compiled_once
-from training.policy_files import make_agent_from, read_policy_files
 from trick_envs.agents import make_agent
+from trick_envs.agents.policy_files import make_agent_from, read_policy_files
 from trick_envs.engine.registry import load_game
+from trick_envs.parallel import compiled
+from trick_envs.parallel.compiled import compiled_once
 
 PEPPER = load_game("pepper", 5, 1)
 

@@ -22,12 +22,15 @@ pytest.importorskip("sb3_contrib")
 from rich.console import Console
 from sb3_contrib import MaskablePPO
 
-from training import expert, labels, monitor, run
+from training import run
 from training.config import ExpertIteration, RunConfig, dump_config
-from training.expert import Learner, Shelf, standard_scores
-from training.labels import Labels, LabelTask, label
-from training.network import NetworkAgent, SelfPlayPolicy, Weights, save_model, weights_of
-from training.ppo import leash, new_ppo
+from training.expert import labels
+from training.expert import learner as expert
+from training.expert.labels import Labels, LabelTask, label
+from training.expert.learner import ExpertTrainer, ReplayBuffer, standard_scores
+from training.networks.policy import NetworkAgent, SelfPlayPolicy, Weights, save_model, weights_of
+from training.ppo.algorithm import leash, new_ppo
+from training.report import tracker as monitor
 from trick_envs import BatchEnv
 
 QUIET = Console(quiet=True)
@@ -165,9 +168,9 @@ class Journal(BatchEnv):
 
     def step(self, actions: Any, rows: Any = None) -> Any:
         before = self.observations[rows].copy(), self.seats[rows].copy(), np.array(rows)
-        rewards, ends = super().step(actions, rows)
-        Journal.notes.append((*before, rewards.copy(), ends.copy()))
-        return rewards, ends
+        rewards, terminated = super().step(actions, rows)
+        Journal.notes.append((*before, rewards.copy(), terminated.copy()))
+        return rewards, terminated
 
 
 def test_the_value_of_a_label_is_what_the_seat_was_paid_from_then_to_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -278,14 +281,14 @@ def test_the_first_student_is_the_rule_of_thumb_and_later_ones_are_a_round_old(
     tmp_path: Path, tasks: list[Given], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     learned: list[tuple[int, Weights]] = []  # with how many tasks before
-    original = Learner.learn
+    original = ExpertTrainer.learn
 
-    def learn(self: Learner, *given: Any) -> Any:
+    def learn(self: ExpertTrainer, *given: Any) -> Any:
         figures = original(self, *given)
         learned.append((len(tasks), weights_of(self._policy)))
         return figures
 
-    monkeypatch.setattr(Learner, "learn", learn)
+    monkeypatch.setattr(ExpertTrainer, "learn", learn)
     trained(make_config({**LABELS, "guests": ["earlier"]}), tmp_path / "run")
     assert [task.number for task in tasks] == list(range(len(tasks)))
     assert len(learned) >= 4
@@ -343,8 +346,8 @@ def interrupt(monkeypatch: Any, owner: Any, name: str, after: int) -> None:
 @pytest.mark.parametrize(
     ("owner", "name", "after", "done"),
     [
-        (expert, "label", 0, 0), (Learner, "learn", 0, 0), (Learner, "learn", 2, 2), (monitor, "save_model", 2, 2),
-        (monitor.Monitor, "evaluate", 1, 1),
+        (expert, "label", 0, 0), (ExpertTrainer, "learn", 0, 0), (ExpertTrainer, "learn", 2, 2),
+        (monitor, "save_model", 2, 2), (monitor.Monitor, "evaluate", 1, 1),
     ],
 )  # fmt: skip
 def test_ctrl_c_loses_at_most_a_round(
@@ -373,13 +376,13 @@ def test_labels_of_an_interrupted_run_are_learned_from_and_their_games_are_not_p
 ) -> None:
     folder, config = tmp_path / "run", make_config({**LABELS, "window": 10_000})
     sizes: list[int] = []
-    original = Learner.learn
+    original = ExpertTrainer.learn
 
-    def learn(self: Learner, labels: Labels, *given: Any) -> Any:
+    def learn(self: ExpertTrainer, labels: Labels, *given: Any) -> Any:
         sizes.append(len(labels))
         return original(self, labels, *given)
 
-    monkeypatch.setattr(Learner, "learn", learn)
+    monkeypatch.setattr(ExpertTrainer, "learn", learn)
     with monkeypatch.context() as patch:
         interrupt(patch, monitor.Monitor, "evaluate", 1)
         with pytest.raises(run.Interrupted):
@@ -429,7 +432,7 @@ def test_ctrl_c_in_a_later_stage_loses_nothing_of_the_stages_before(
 def test_a_killed_run_goes_on_from_its_last_round(tmp_path: Path) -> None:
     folder, config = tmp_path / "run", make_config({**LABELS, "total_labels": 600})
     (tmp_path / "config.yaml").write_text(dump_config(config), encoding="utf-8")
-    command = [sys.executable, "-m", "training.cli", "train", str(tmp_path / "config.yaml"), "--folder", str(folder)]
+    command = [sys.executable, "-m", "trick_envs.cli", "train", str(tmp_path / "config.yaml"), "--folder", str(folder)]
     process = subprocess.Popen(
         command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, cwd=Path(__file__).parents[1]
     )
@@ -453,16 +456,16 @@ def test_a_killed_run_goes_on_from_its_last_round(tmp_path: Path) -> None:
 def test_a_shelf_holds_a_window_of_rounds_also_when_it_is_opened_again(tmp_path: Path) -> None:
     rounds = [labelled(number) for number in range(4)]
     window = len(rounds[2]) + len(rounds[3])
-    shelf = Shelf(tmp_path / "labels", window)
+    shelf = ReplayBuffer(tmp_path / "labels", window)
     for number, found in enumerate(rounds):
         shelf.add(found, number + 1)
-    for one in (shelf, Shelf(tmp_path / "labels", window)):
+    for one in (shelf, ReplayBuffer(tmp_path / "labels", window)):
         assert one.tasks == 4
         np.testing.assert_array_equal(one.labels().observations, Labels.joined(rounds[2:]).observations)
-    assert Shelf(tmp_path / "labels", window, 9).tasks == 9
+    assert ReplayBuffer(tmp_path / "labels", window, 9).tasks == 9
     shelf.clear()
     assert not (tmp_path / "labels").exists()
-    assert Shelf(tmp_path / "labels", window, 9).tasks == 9
+    assert ReplayBuffer(tmp_path / "labels", window, 9).tasks == 9
 
 
 # --- learning -----------------------------------------------------------------------------------------------------
@@ -480,10 +483,10 @@ def agreement(policy: Any, found: Labels) -> float:
     return float((NetworkAgent(policy).act(found.observations, found.masks) == found.picks).mean())
 
 
-def learner_of(**values: Any) -> tuple[Learner, MaskablePPO]:
+def learner_of(**values: Any) -> tuple[ExpertTrainer, MaskablePPO]:
     config = make_config({**LABELS, "batch_size": 128, **values}, network={"width": 32, "depth": 2})
     model = new_ppo(config, run.ONE_ENV)
-    return Learner(expert_stage(config), model, np.random.default_rng(0)), model
+    return ExpertTrainer(expert_stage(config), model, np.random.default_rng(0)), model
 
 
 @pytest.mark.parametrize("target", ["pick", "softmax"])

@@ -137,7 +137,19 @@ def test_the_file_plays_as_opponent_and_in_the_arena(tmp_path):
     over = False
     while not over:
         *_, over, _, info = env.step(int(info["action_mask"].argmax()))
-    code = ["-m", "training.cli", "evaluate", "--game", "donguri", "--num-players", "3", path, "random", "--deals", "6"]
+    code = [
+        "-m",
+        "trick_envs.cli",
+        "evaluate",
+        "--game",
+        "donguri",
+        "--num-players",
+        "3",
+        path,
+        "random",
+        "--deals",
+        "6",
+    ]
     done = subprocess.run(
         [sys.executable, *code, "--folder", str(tmp_path)], capture_output=True, text=True, timeout=300
     )

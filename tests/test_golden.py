@@ -108,8 +108,8 @@ def batch_steps(game: str, options: dict[str, Any]) -> str:
     digest = Digest()
     for count in range(400):
         actions = [choose(games.action_masks[i], count + i) for i in range(32)]
-        rewards, ends = games.step(np.array(actions))
-        digest.add(games.observations, games.action_masks, games.seats, rewards, ends)
+        rewards, terminated = games.step(np.array(actions))
+        digest.add(games.observations, games.action_masks, games.seats, rewards, terminated)
     return str(digest)
 
 

@@ -18,7 +18,7 @@ from gymnasium.utils.env_checker import check_env
 import trick_envs
 from trick_envs import pepper_v0
 from trick_envs.agents import GreedyAgent, make_agent
-from trick_envs.interfaces.forfeit import worst_total
+from trick_envs.interfaces.illegal_penalty import worst_total
 
 CONTRACT = {
     "trick_envs/Pepper-v0": "pepper",

@@ -15,7 +15,7 @@ pytest.importorskip("sb3_contrib")
 from sb3_contrib import MaskablePPO
 
 from training.config import PPO, Network, RunConfig
-from training.network import (
+from training.networks.policy import (
     ILLEGAL,
     NetworkAgent,
     SelfPlayPolicy,
@@ -23,8 +23,8 @@ from training.network import (
     save_model,
     weights_of,
 )
-from training.ppo import new_ppo, prepare
-from training.suits import SuitColumns
+from training.networks.suits import SuitColumns
+from training.ppo.algorithm import new_ppo, prepare
 from trick_envs import BatchEnv, export_policy, make_agent
 from trick_envs.engine.game import Game
 from trick_envs.engine.registry import game_type, load_game
@@ -100,7 +100,7 @@ def test_relabelled_observations_have_relabelled_logits_where_a_game_treats_all_
     apart = difference(relabelling.masks(logits), moved_logits, moved_masks)
     both = (masks != 0) & (moved_masks != 0)
     assert difference(logits, moved_logits, both) > 0.1  # relabelling does change what the network says
-    if game.type.suits_alike:
+    if game.type.suit_symmetric:
         assert apart < 1e-5
         np.testing.assert_allclose(values, moved_values, rtol=0, atol=1e-5 * np.abs(values).max())
         assert values.std() > 0.01 * np.abs(values).max()
@@ -132,7 +132,7 @@ def test_the_exported_network_is_the_network(name: str, tmp_path: Path) -> None:
     assert difference(expected, logits, masks) < 1e-5
     assert (logits[masks == 0] == np.float32(ILLEGAL)).all()
     np.testing.assert_allclose(values, expected_values, rtol=0, atol=1e-5 * np.abs(expected_values).max())
-    if game.type.suits_alike:
+    if game.type.suit_symmetric:
         moved = relabelling.masks(masks)
         moved_logits, moved_values = agent.evaluate(relabelling.observations(observations), moved)
         assert difference(relabelling.masks(logits), moved_logits, moved) < 1e-5

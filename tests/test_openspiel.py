@@ -360,7 +360,7 @@ def test_a_variant_that_does_not_exist_says_what_does(name: str, sizes: dict[str
 
 def test_openspiel_is_loaded_when_asked_for_alone() -> None:
     code = (
-        "import sys, trick_envs, trick_envs.interfaces.batch; assert 'pyspiel' not in sys.modules\n"
+        "import sys, trick_envs, trick_envs.engine.batch; assert 'pyspiel' not in sys.modules\n"
         "sys.modules['pyspiel'] = None\n"
         "try: import trick_envs.interfaces.openspiel\n"
         "except ImportError as error: assert \"pip install 'trick_envs[openspiel]'\" in str(error), error\n"

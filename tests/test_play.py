@@ -14,23 +14,23 @@ from helpers import every_game, legal_of
 from test_twin_worlds import hidden_from
 
 from trick_envs.engine.cards import members
+from trick_envs.engine.inspect import why_illegal
 from trick_envs.engine.registry import load_game
-from trick_envs.matches.given import GivenDeal
+from trick_envs.matches.fixed_deals import GivenDeal
 from trick_envs.matches.match import Match
-from trick_envs.matches.reading import why_illegal
 from trick_envs.matches.replay import replay
 
 pytest.importorskip("textual")
 testing = pytest.importorskip("typer.testing")
 
-from training.cli import app as command  # noqa: E402
-from training.hints import Advisor, Hint  # noqa: E402
-from training.play.advice import summary  # noqa: E402
-from training.play.app import PlayApp  # noqa: E402
-from training.play.choices import choices, named  # noqa: E402
-from training.play.drawing import Drawing  # noqa: E402
-from training.play.plain import play_plain  # noqa: E402
-from training.play.session import PERSON, Session  # noqa: E402
+from trick_envs.cli import app as command  # noqa: E402
+from trick_envs.play.advice import summary  # noqa: E402
+from trick_envs.play.hints import Advisor, Hint  # noqa: E402
+from trick_envs.play.session import PERSON, Session  # noqa: E402
+from trick_envs.play.terminal.app import PlayApp  # noqa: E402
+from trick_envs.play.terminal.card_input import choices, named  # noqa: E402
+from trick_envs.play.terminal.drawing import Drawing  # noqa: E402
+from trick_envs.play.terminal.plain import play_plain  # noqa: E402
 
 SIZE = 80, 24
 

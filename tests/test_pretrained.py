@@ -23,19 +23,19 @@ pytest.importorskip("sb3_contrib")
 from typer.testing import CliRunner
 
 from training import release, run, shipped
-from training.arena import Player, make_plan, play_arena
-from training.cli import app
 from training.config import ConfigError, RunConfig, dump_config, load_config, make_config
-from training.evaluation import evaluate
-from training.network import NetworkAgent
+from training.networks.initial import network_of
+from training.networks.policy import NetworkAgent
 from training.release import MAX_BYTES, finished_run, training_command
 from training.shipped import config_names, find_config
-from training.start import network_of
 from trick_envs import BatchEnv, load_game, make_agent
 from trick_envs.agents import RandomAgent, pretrained
 from trick_envs.agents.pretrained import load_manifest, manifest_file, policies_folder, pretrained_file
+from trick_envs.cli import app
 from trick_envs.engine.game import Game
 from trick_envs.engine.registry import game_names, game_type
+from trick_envs.evaluation.arena import Player, make_plan, play_arena
+from trick_envs.evaluation.duplicate import evaluate
 
 ROOT = Path(__file__).parent.parent
 RELEASED = [(name, players) for name, players in TABLES if pretrained_file(game_type(name), players).is_file()]
@@ -265,7 +265,7 @@ def finish(path: Path, likes: Any = None, **values: Any) -> Path:
 def test_a_trained_policy_is_released_with_its_manifest(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from training.ppo import new_ppo
+    from training.ppo.algorithm import new_ppo
     from trick_envs import export_policy
 
     monkeypatch.setattr(release, "LADDER", LADDER)
@@ -326,7 +326,7 @@ def test_the_ladder_is_measured_on_other_deals_than_those_that_decide(folder: Pa
     found = finished_run(tmp_path / "0")
     meeting = found.meeting()
     assert meeting is not None
-    assert [plan.purpose.name for plan in (meeting, found.ladder(2))] == ["CHOOSING", "PUBLISHING"]
+    assert [plan.purpose.name for plan in (meeting, found.ladder(2))] == ["VALIDATION", "TEST"]
 
 
 def test_what_cannot_be_released_is_said(folder: Path, tmp_path: Path) -> None:
@@ -435,12 +435,14 @@ def test_the_wheel_has_all_configs_and_policies(wheel: Path) -> None:
 
 
 def test_where_only_the_wheel_is_installed_configs_and_policies_are_found(wheel: Path) -> None:
-    status, printed = installed(wheel, "-m", "training.cli", "train", "quickstrat")
+    status, printed = installed(wheel, "-m", "trick_envs.cli", "train", "quickstrat")
     assert status == 2
     assert f"no such config in {wheel / 'training' / 'configs'}" in printed
     assert ", ".join(config_names()) in printed
-    assert installed(wheel, "-m", "training.cli", "train", "quickstart", "--set", "seed=x")[1].count("seed: input") == 1
-    status, printed = installed(wheel, "-m", "training.cli", "policies")
+    assert (
+        installed(wheel, "-m", "trick_envs.cli", "train", "quickstart", "--set", "seed=x")[1].count("seed: input") == 1
+    )
+    status, printed = installed(wheel, "-m", "trick_envs.cli", "policies")
     assert (status, "donguri-3" in printed) == (0, True), printed
     code = (
         "import trick_envs; game = trick_envs.load_game('donguri', 3); trick_envs.make_agent('pretrained', game); "

@@ -18,15 +18,16 @@ pytest.importorskip("sb3_contrib")
 from rich.console import Console
 from typer.testing import CliRunner
 
-from training import cli, run
-from training.arena import LOG, Plan, make_plan, play_arena
+from training import run
 from training.config import RunConfig, dump_config
-from training.executor import make_executor
-from training.monitor import Monitor
-from training.network import weights_of
-from training.ppo import SelfPlayPPO
-from training.ray_executor import prepare
+from training.networks.policy import weights_of
+from training.ppo.algorithm import SelfPlayPPO
+from training.report.tracker import Monitor
+from trick_envs import cli
 from trick_envs.engine.registry import load_game
+from trick_envs.evaluation.arena import LOG, Plan, make_plan, play_arena
+from trick_envs.parallel.executor import make_executor
+from trick_envs.parallel.ray_executor import prepare
 
 GAME = load_game("donguri", 3, 1)
 SPECS = ("random", "greedy", "pimc:3")
@@ -124,7 +125,7 @@ def test_a_tournament_goes_on_after_its_driver_was_killed(tmp_path: Path, nodes:
     node = nodes.add()
     options = ["--game", "donguri", "--num-players", "3", "--deals", "40", "--seed", "3"]
     command = ["arena", *options, "--ray", nodes.address, "--folder", str(tmp_path), *SPECS]
-    driver = subprocess.Popen([sys.executable, "-m", "training.cli", *command], stdout=subprocess.DEVNULL)
+    driver = subprocess.Popen([sys.executable, "-m", "trick_envs.cli", *command], stdout=subprocess.DEVNULL)
     try:
         while driver.poll() is None and not ((tmp_path / LOG).is_file() and len(lines(tmp_path)) > 5):
             time.sleep(0.02)
@@ -183,7 +184,7 @@ def test_training_goes_on_after_its_driver_was_killed(tmp_path: Path, nodes: Nod
     config = RunConfig.model_validate({**RUN, "stages": [RUN["stages"][0], labels]})
     (tmp_path / "config.yaml").write_text(dump_config(config), encoding="utf-8")
     command = ["train", "--folder", str(folder), "--ray", nodes.address]
-    begun = [sys.executable, "-m", "training.cli", *command, str(tmp_path / "config.yaml")]
+    begun = [sys.executable, "-m", "trick_envs.cli", *command, str(tmp_path / "config.yaml")]
 
     def progress() -> dict[str, Any]:
         file = folder / "progress.json"

@@ -48,7 +48,7 @@ def commands(text: str) -> list[str]:
 @pytest.mark.parametrize("page", TEXTS)
 def test_trick_commands_and_their_options_exist(page: str) -> None:
     typer = pytest.importorskip("typer")
-    from training.cli import app
+    from trick_envs.cli import app
 
     known = typer.main.get_command(app).commands
     for command in commands(TEXTS[page]):

@@ -14,7 +14,7 @@ from trick_envs.agents import GreedyAgent
 from trick_envs.engine.registry import game_type, load_game
 from trick_envs.matches.loop import play_match
 from trick_envs.matches.replay import replay
-from trick_envs.matches.telling import narrate
+from trick_envs.matches.transcript import narrate
 
 TABLES = [(name, players) for name in game_names() for players in game_type(name).players]
 
@@ -104,7 +104,7 @@ def test_a_revoke_names_the_rule() -> None:
 
 def test_the_commands_write_and_tell_a_match(tmp_path: Path) -> None:
     testing = pytest.importorskip("typer.testing")
-    from training.cli import app
+    from trick_envs.cli import app
 
     file = tmp_path / "match.json"
     arguments = ["simulate", "--game", "zaraba22", "--seed", "4", "--players", "greedy,random,random"]

@@ -16,11 +16,11 @@ from rich.console import Console
 
 from training import run
 from training.config import RunConfig, load_config
-from training.evaluation import Result, evaluate
-from training.monitor import Monitor
-from training.past import next_mark, past_players
-from training.report import Finished, write_report
-from training.seeds import Purpose
+from training.report.page import Finished, write_report
+from training.report.snapshots import next_mark, past_players
+from training.report.tracker import Monitor
+from trick_envs.evaluation.duplicate import Result, evaluate
+from trick_envs.evaluation.seeds import Purpose
 
 QUIET = Console(quiet=True)
 SMALL: dict[str, Any] = {

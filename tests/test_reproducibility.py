@@ -20,9 +20,9 @@ from helpers import every_game, every_table, greedy_action, legal_of, make
 from trick_envs import BatchEnv, make_agent
 from trick_envs.engine.cards import WORD
 from trick_envs.engine.game import Game
+from trick_envs.engine.inspect import dealt
 from trick_envs.engine.registry import game_type, load_game
 from trick_envs.matches.loop import play_match
-from trick_envs.matches.reading import dealt
 from trick_envs.matches.replay import replay
 
 SEED = 11
@@ -194,7 +194,7 @@ def test_a_match_is_the_same_in_a_batch_of_1_of_7_and_of_4096(name):
         for field in ("states", "observations", "action_masks", "seats", "rewards", "ends"):
             assert getattr(seven, field)[:1].tobytes() == getattr(one, field).tobytes(), field
             assert getattr(many, field)[:7].tobytes() == getattr(seven, field).tobytes(), field
-        ends |= seven.ends
+        ends |= seven.terminated
     assert ends.all()  # the matches that follow from the stream of each game are compared too
 
 

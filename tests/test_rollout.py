@@ -13,10 +13,10 @@ from test_twin_worlds import hidden_swaps, positions
 from trick_envs.agents import make_agent
 from trick_envs.agents.agent import Agent
 from trick_envs.agents.rollout import RolloutAgent
+from trick_envs.engine.batch import BatchEnv
 from trick_envs.engine.game import Game
 from trick_envs.engine.registry import load_game
 from trick_envs.engine.state import copy_states
-from trick_envs.interfaces.batch import BatchEnv
 
 
 def rollouts(folder: Path, game: Game, worlds: int, likes: Any = None, seed: int = 0) -> Agent:
@@ -124,9 +124,9 @@ def test_roll_outs_beat_the_policy_that_plays_them(tmp_path: Path) -> None:
         actions = act(plain, games, running)
         own = games.seats[running] == running % 5
         actions[own] = act(agent, games, running[own])
-        rewards, ends = games.step(actions, running)
-        points[ends] = rewards[ends]
-        running = running[~ends[running]]
+        rewards, terminated = games.step(actions, running)
+        points[terminated] = rewards[terminated]
+        running = running[~terminated[running]]
     rows = np.arange(250)
     margins = points[rows, rows % 5] - (points.sum(axis=1) - points[rows, rows % 5]) / 4
     assert margins.mean() > 3 * margins.std() / 250**0.5

@@ -13,8 +13,10 @@ from test_twin_worlds import hidden_from, hidden_swaps, positions
 
 from trick_envs.agents import make_agent
 from trick_envs.agents.search import SearchAgent
+from trick_envs.engine.batch import BatchEnv
 from trick_envs.engine.cards import members
 from trick_envs.engine.game import Game
+from trick_envs.engine.inspect import places
 from trick_envs.engine.kernels.playing import MATCH_ENDED
 from trick_envs.engine.registry import load_game
 from trick_envs.engine.rng import decision_bits_batch
@@ -22,8 +24,6 @@ from trick_envs.engine.search.worlds import WIDTH
 from trick_envs.engine.state import copy_states
 from trick_envs.engine.table import card_of_flags
 from trick_envs.games.double_deck_whist.rules import first_in_stock
-from trick_envs.interfaces.batch import BatchEnv
-from trick_envs.matches.reading import places
 
 
 def resampled(game: Game, states: Any, seat: int, count: int, seed: int = 0) -> Any:
@@ -292,7 +292,7 @@ class Stubborn:
 
 @pytest.mark.parametrize("word", ["pimc", "ismcts"])
 def test_a_search_leaves_another_players_choice_only_for_a_better_one(word: str) -> None:
-    from training.evaluation import evaluate
+    from trick_envs.evaluation.duplicate import evaluate
 
     game, stubborn = load_game("pepper", 5, 1), Stubborn()
     agent = SearchAgent(word, 100, game, baseline=stubborn)
@@ -317,7 +317,7 @@ def test_a_search_spec_that_means_nothing_says_what_does(spec: str) -> None:
     [("pepper", "pimc:10"), ("donguri", "ismcts:100"), ("double_deck_whist", "pimc:10"), ("zaraba22", "pimc:10")],
 )
 def test_search_beats_greedy(name: str, spec: str) -> None:
-    from training.evaluation import evaluate
+    from trick_envs.evaluation.duplicate import evaluate
 
     game = load_game(name, None, 1)
     result = evaluate(game, make_agent(spec, game), make_agent("greedy", game), 60)

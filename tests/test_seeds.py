@@ -11,10 +11,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from training.seeds import MAX_RUN_SEED, SEEDS_PER_RUN, Purpose, match_seeds, player_seeds
 from trick_envs import BatchEnv
 from trick_envs.engine.registry import load_game
 from trick_envs.engine.rng import MAX_SEED, SEED_BITS
+from trick_envs.evaluation.seeds import MAX_RUN_SEED, SEEDS_PER_RUN, Purpose, match_seeds, player_seeds
 
 purposes = st.sampled_from(Purpose)
 run_seeds = st.integers(0, MAX_RUN_SEED)
@@ -44,7 +44,7 @@ def purpose_of(seed: int) -> int:
 
 
 @given(purposes, run_seeds, deals)
-@example(Purpose.PUBLISHING, MAX_RUN_SEED, SEEDS_PER_RUN - 1)
+@example(Purpose.TEST, MAX_RUN_SEED, SEEDS_PER_RUN - 1)
 def test_a_match_seed_tells_its_purpose_its_run_and_its_deal(purpose: Purpose, seed: int, deal: int) -> None:
     (found,) = match_seeds(purpose, seed, deal, 1).tolist()
     assert 0 <= found <= MAX_SEED
@@ -113,9 +113,10 @@ def test_a_run_and_its_evaluations_play_different_deals(
     pytest.importorskip("sb3_contrib")
     from rich.console import Console
 
-    from training import monitor, run
+    from training import run
     from training.config import RunConfig
-    from training.selfplay import SelfPlayVecEnv
+    from training.ppo.self_play import SelfPlayVecEnv
+    from training.report import tracker as monitor
 
     learned_from: set[int] = set()
     original, evaluate = SelfPlayVecEnv.step_async, monitor.evaluate
@@ -180,10 +181,10 @@ def test_games_whose_decisions_are_labelled_are_games_of_training_that_nothing_e
     assert {purpose_of(seeds[0]) for seeds in resets} == {Purpose.TRAINING, Purpose.MONITORING, Purpose.FINAL}
 
 
-@pytest.mark.parametrize("purpose", [Purpose.CHOOSING, Purpose.PUBLISHING])
+@pytest.mark.parametrize("purpose", [Purpose.VALIDATION, Purpose.TEST])
 def test_an_arena_plays_the_deals_of_its_purpose(tmp_path: Path, resets: list[list[int]], purpose: Purpose) -> None:
     pytest.importorskip("openskill")
-    from training.arena import make_plan, play_arena
+    from trick_envs.evaluation.arena import make_plan, play_arena
 
     plan = make_plan(load_game("donguri", 3, 1), ["random", "greedy", "pimc:1"], 30, seed=9, purpose=purpose)
     play_arena(plan, tmp_path)
@@ -192,9 +193,9 @@ def test_an_arena_plays_the_deals_of_its_purpose(tmp_path: Path, resets: list[li
 
 
 def test_an_evaluation_chooses_unless_told_otherwise(resets: list[list[int]]) -> None:
-    from training.evaluation import evaluate
     from trick_envs import make_agent
+    from trick_envs.evaluation.duplicate import evaluate
 
     game = load_game("donguri", 3, 1)
     evaluate(game, make_agent("random", game), make_agent("greedy", game), 5, 2)
-    assert {seed for seeds in resets for seed in seeds} == set(match_seeds(Purpose.CHOOSING, 2, 0, 5).tolist())
+    assert {seed for seeds in resets for seed in seeds} == set(match_seeds(Purpose.VALIDATION, 2, 0, 5).tolist())

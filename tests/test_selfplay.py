@@ -15,10 +15,10 @@ pytest.importorskip("sb3_contrib")
 from gymnasium import spaces
 
 from training.config import RunConfig
-from training.executor import ThisProcess
-from training.network import SelfPlayPolicy, weights_of
-from training.rollouts import RolloutTask, RolloutWorkers, collect
-from training.selfplay import SelfPlayBuffer, SelfPlayVecEnv
+from training.networks.policy import SelfPlayPolicy, weights_of
+from training.ppo.rollouts import RolloutTask, RolloutWorkers, collect
+from training.ppo.self_play import SelfPlayBuffer, SelfPlayVecEnv
+from trick_envs.parallel.executor import ThisProcess
 
 GAMMA, LAMBDA, SCALE = 0.97, 0.9, 0.5
 
@@ -42,7 +42,7 @@ def roll(env: SelfPlayVecEnv, buffer: SelfPlayBuffer, rng: np.random.Generator, 
             torch.from_numpy(log_probs),
             action_masks=masks,
         )
-        journal.append((observations, actions, seats, values, env.rewards.copy(), env.ends.copy()))
+        journal.append((observations, actions, seats, values, env.rewards.copy(), env.terminated.copy()))
     buffer.compute_returns_and_advantage(None, None)
 
 
@@ -201,7 +201,7 @@ def test_a_learner_takes_the_samples_of_all_workers() -> None:
     for number in range(3):
         parts = workers.collect(weights, number * 160)
         assert len(parts) == 3
-        buffer.take(parts)
+        buffer.load_samples(parts)
         taken = np.sort(np.concatenate([batch.old_log_prob.numpy() for batch in buffer.get(64)]))
         np.testing.assert_array_equal(taken, np.sort(np.concatenate([part.log_probs for part in parts])))
         advantages = np.concatenate([part.advantages for part in parts])

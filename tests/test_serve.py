@@ -19,21 +19,21 @@ pytest.importorskip("onnxruntime")
 
 from starlette.testclient import TestClient
 
-from training.hints import advisor_of
-from training.serve.app import LOOPBACK, Pages
-from training.serve.asking import MAX_BODY, MAX_GAMES, Refusal
-from training.serve.export import LAYOUTS, elements, replay_page
-from training.serve.frames import play
-from training.serve.replays import Replay
-from training.serve.server import allowed_hosts
-from training.serve.sessions import Player, Session, Store
 from trick_envs.agents import make_agent
 from trick_envs.engine.registry import load_game
-from trick_envs.matches.given import GivenDeal
+from trick_envs.matches.fixed_deals import GivenDeal
 from trick_envs.matches.loop import play_match
 from trick_envs.matches.match import Match
 from trick_envs.matches.replay import replay
 from trick_envs.matches.viewing import match_view
+from trick_envs.play.hints import advisor_of
+from trick_envs.play.web.app import LOOPBACK, Api
+from trick_envs.play.web.export import LAYOUTS, elements, replay_page
+from trick_envs.play.web.frames import play
+from trick_envs.play.web.replays import Replay
+from trick_envs.play.web.server import allowed_hosts
+from trick_envs.play.web.sessions import Player, Session, Store
+from trick_envs.play.web.validation import MAX_BODY, MAX_GAMES, ApiError
 
 ADDRESS = "http://127.0.0.1:8000"
 
@@ -42,7 +42,7 @@ class Browser:
     """What a page of the server may send."""
 
     def __init__(self) -> None:
-        self.pages = Pages("pepper")
+        self.pages = Api("pepper")
         self.client = TestClient(self.pages.application(LOOPBACK), base_url=ADDRESS, raise_server_exceptions=False)
 
     def get(self, path: str) -> Any:
@@ -462,17 +462,17 @@ def test_a_full_server_makes_room_for_the_newest_only_if_another_game_is_idle():
     first, second = Thing("a"), Thing("b")
     store.put(first)
     store.put(second)
-    with pytest.raises(Refusal) as refusal:
+    with pytest.raises(ApiError) as refusal:
         store.put(Thing("c"))
     assert refusal.value.status == 429
     first.used -= 200
     store.put(Thing("c"))
-    with pytest.raises(Refusal):
+    with pytest.raises(ApiError):
         store.get("a")
     assert store.get("b") is second
     second.used -= 2000
     store.put(Thing("d"))
-    with pytest.raises(Refusal):
+    with pytest.raises(ApiError):
         store.get("b")
     assert MAX_GAMES == 200
 

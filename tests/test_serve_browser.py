@@ -20,11 +20,11 @@ if CHROMIUM is None:
 import uvicorn  # noqa: E402
 from playwright.sync_api import Page, expect, sync_playwright  # noqa: E402
 
-from training.serve import make_app  # noqa: E402
-from training.serve.export import replay_page  # noqa: E402
 from trick_envs.agents import make_agent  # noqa: E402
 from trick_envs.engine.registry import load_game  # noqa: E402
 from trick_envs.matches.loop import play_match  # noqa: E402
+from trick_envs.play.web import make_app  # noqa: E402
+from trick_envs.play.web.export import replay_page  # noqa: E402
 
 FLAGS = [
     "--no-sandbox",

@@ -15,15 +15,16 @@ pytest.importorskip("sb3_contrib")
 from helpers import SMALL_RUN
 from rich.console import Console
 
-from training import bench, run
+from training import run
 from training.config import ConfigError, RunConfig, dump_config, load_config
-from training.evaluation import evaluate, half_width_95, lineups, make_result, play_deals, play_margins
-from training.files import replacing, write_text
-from training.monitor import Monitor
-from training.seeds import Purpose, match_seeds, player_seeds
+from training.report.tracker import Monitor
 from trick_envs import BatchEnv, make_agent
 from trick_envs.agents import GreedyAgent, RandomAgent
 from trick_envs.engine.registry import load_game
+from trick_envs.evaluation import bench
+from trick_envs.evaluation.duplicate import evaluate, half_width_95, lineups, make_result, play_deals, play_margins
+from trick_envs.evaluation.seeds import Purpose, match_seeds, player_seeds
+from trick_envs.files import replacing, write_text
 from trick_envs.matches.seating import seatings
 
 CONFIGS = sorted((Path(__file__).parent.parent / "configs").glob("*.yaml"))
@@ -316,12 +317,12 @@ def test_a_result_has_the_mean_of_both_ways_and_the_margin_as_the_only_one() -> 
 def test_an_evaluation_does_not_depend_on_how_its_deals_are_batched(monkeypatch: pytest.MonkeyPatch) -> None:
     game = load_game("donguri", 3, 1)
     players = make_agent("random", game), make_agent("greedy", game)
-    whole = play_margins(game, players, Purpose.CHOOSING, 3, 0, 30)
-    parts = [play_margins(game, players, Purpose.CHOOSING, 3, first, 10) for first in (0, 10, 20)]
+    whole = play_margins(game, players, Purpose.VALIDATION, 3, 0, 30)
+    parts = [play_margins(game, players, Purpose.VALIDATION, 3, first, 10) for first in (0, 10, 20)]
     np.testing.assert_array_equal(whole, np.concatenate(parts))
-    monkeypatch.setattr("training.evaluation.MAX_GAMES", 7)
+    monkeypatch.setattr("trick_envs.evaluation.duplicate.MAX_GAMES", 7)
     batches: list[int] = []
-    np.testing.assert_array_equal(whole, play_margins(game, players, Purpose.CHOOSING, 3, 0, 30, batches.append))
+    np.testing.assert_array_equal(whole, play_margins(game, players, Purpose.VALIDATION, 3, 0, 30, batches.append))
     assert batches == [1] * 30
 
 
@@ -330,7 +331,7 @@ def test_another_seed_or_purpose_is_another_evaluation() -> None:
     greedy, chance = GreedyAgent(game), RandomAgent()
     found = {evaluate(game, greedy, chance, 20, seed, purpose).margin for seed in (0, 1) for purpose in Purpose}
     assert len(found) == 2 * len(Purpose)
-    assert evaluate(game, greedy, chance, 20) == evaluate(game, greedy, chance, 20, 0, Purpose.CHOOSING)
+    assert evaluate(game, greedy, chance, 20) == evaluate(game, greedy, chance, 20, 0, Purpose.VALIDATION)
 
 
 # --- files and speed ----------------------------------------------------------------------------------------------

@@ -15,12 +15,12 @@ from helpers import TABLES, every_game, every_table, greedy_action, legal_of, lo
 
 from trick_envs.engine.cards import WORD, members
 from trick_envs.engine.game import Game
+from trick_envs.engine.inspect import places
 from trick_envs.engine.kernels.playing import DEAL_ENDED
 from trick_envs.engine.registry import game_type, load_game
 from trick_envs.engine.state import PASS, State, fields
 from trick_envs.engine.table import card_flags
 from trick_envs.games.tricky_express.rules import EXCHANGED, RIGHT
-from trick_envs.matches.reading import places
 
 SEEDS = range(3)
 EVERY = 11  # steps: no multiple of the number of seats, so that all stages of a trick come up

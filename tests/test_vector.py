@@ -14,7 +14,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 import trick_envs
 from trick_envs.agents import GreedyAgent
-from trick_envs.interfaces.forfeit import worst_total
+from trick_envs.interfaces.illegal_penalty import worst_total
 
 GAMES = [name for name in gymnasium.registry if name.startswith("trick_envs/")]
 PEPPER = "trick_envs/Pepper-v0"

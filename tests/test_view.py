@@ -16,7 +16,7 @@ from trick_envs.engine.cards import members
 from trick_envs.engine.game import Game
 from trick_envs.engine.registry import game_type, load_game
 from trick_envs.matches.match import Match
-from trick_envs.matches.telling import narrate
+from trick_envs.matches.transcript import narrate
 from trick_envs.matches.viewing import match_view
 from trick_envs.view import TableView, ansi, card_svg, rgb_array, svg, table_view
 from trick_envs.view.layout import drawing_of

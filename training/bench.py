@@ -1,191 +1,45 @@
-"""Benchmarks: every figure is the median of several runs on one thread."""
+"""The speed of training: rollouts alone, and rollouts with updates."""
 
 from __future__ import annotations
 
-import importlib
-import os
 import statistics
 import time
-from collections.abc import Callable, Sequence
-from typing import Any
 
-import numpy as np
+from stable_baselines3.common.callbacks import BaseCallback
 
-from trick_envs.agents import make_agent
-from trick_envs.engine.registry import game_names, game_type, load_game
-from trick_envs.interfaces.batch import BatchEnv
+from training.config import PPO, RunConfig
+from training.ppo.algorithm import new_ppo, prepare
 
-SECTIONS = {
-    "playouts": "random cards, no observations, plays/s",
-    "batch": "BatchEnv of 512 games with observations, masks and rewards, plays/s",
-    "batch_4096": "BatchEnv of 4096 games likewise, plays/s",
-    "env": "env() with the first legal action, steps/s",
-    "raw_env": "raw_env() likewise, steps/s",
-    "pimc": "pimc:100, decisions/s (1 / median time)",
-    "ismcts": "ismcts:1000, decisions/s likewise",
-    "training": "self-play PPO on 5-player Pepper, samples/s",
-}
-RUNS = 5
-SECONDS = 0.5  # per run
-MIN_DECISIONS = 200  # of a search
+ITERATIONS = 6
 
 
-def run_bench(only: Sequence[str], games: Sequence[str], console: Any) -> dict[str, dict[str, float]]:
-    """Runs the benchmarks.
+class _Stopwatch(BaseCallback):
+    def __init__(self) -> None:
+        super().__init__()
+        self.begun: list[float] = []
+        self.ended: list[float] = []
 
-    Args:
-        only: sections to measure; all, if empty.
-        games: games (``"pepper"``: every number of players, ``"pepper-5"``: one) to measure; if empty, every game with
-            its default number of players.
-        console: where progress is shown.
+    def _on_step(self) -> bool:
+        return True
 
-    Returns:
-        figures by section, and by game and number of players.
+    def _on_rollout_start(self) -> None:
+        self.begun.append(time.perf_counter())
 
-    Raises:
-        ValueError: for an unknown section or game.
-    """
-    for section in only:
-        if section not in SECTIONS:
-            raise ValueError(f"--only: there is no section {section!r}; expected {', '.join(SECTIONS)}")
-    tables = _tables(games)
-    figures: dict[str, dict[str, float]] = {}
-    for section in SECTIONS:
-        if only and section not in only:
-            continue
-        with console.status(f"measuring {section}"):
-            if section == "training":
-                figures[section] = _training()
-            else:
-                figures[section] = {f"{game}-{n}": _MEASURES[section](game, n) for game, n in tables}
-    return figures
+    def _on_rollout_end(self) -> None:
+        self.ended.append(time.perf_counter())
 
 
-def _tables(games: Sequence[str]) -> list[tuple[str, int]]:
-    found = []
-    for asked in games or [f"{game}-{game_type(game).default_players}" for game in game_names()]:
-        game, dash, players = asked.rpartition("-")
-        if dash and players.isdigit():
-            found.append((game, load_game(game, int(players)).num_players))
-        else:
-            found += [(asked, n) for n in game_type(asked).players]
-    return found
-
-
-def _median_rate(work: Callable[[], int]) -> float:
-    """Units per second: ``work`` returns how many units it has done."""
-    work()
-    rates = []
-    for _ in range(RUNS):
-        done, start = 0, time.perf_counter()
-        while (passed := time.perf_counter() - start) < SECONDS:
-            done += work()
-        rates.append(done / passed)
-    return statistics.median(rates)
-
-
-def _playouts(game: str, num_players: int) -> float:
-    table = load_game(game, num_players)
-    states = np.zeros(256, table.dtype)
-    seeds = np.arange(256, dtype=np.uint64)
-    table.kernels.reset_batch(states, table.template, seeds)
-
-    def work() -> int:
-        table.kernels.random_playouts(states, table.template, seeds, 200)
-        return 200 * len(states)
-
-    return _median_rate(work)
-
-
-def _batch(num_envs: int) -> Callable[[str, int], float]:
-    """Only ``step`` is timed; random actions are drawn from the masks in between."""
-
-    def measure(game: str, num_players: int) -> float:
-        games = BatchEnv(game, num_envs, num_players)
-        games.reset(0)
-        streams, actions = np.arange(num_envs, dtype=np.uint64), np.zeros(num_envs, np.int64)
-        rates = []
-        for _ in range(RUNS + 1):
-            done, spent = 0, 0.0
-            while spent < SECONDS:
-                games.game.kernels.random_actions(games.action_masks, streams, actions)
-                start = time.perf_counter()
-                games.step(actions)
-                spent += time.perf_counter() - start
-                done += len(actions)
-            rates.append(done / spent)
-        return statistics.median(rates[1:])
-
-    return measure
-
-
-def _aec(maker: str) -> Callable[[str, int], float]:
-    def measure(game: str, num_players: int) -> float:
-        choice = {"num_players": num_players} if len(game_type(game).players) > 1 else {}
-        env = getattr(importlib.import_module(f"{game_type(game).package}.{game}_v0"), maker)(**choice)
-        env.reset(seed=0)
-
-        def work() -> int:
-            for _ in range(1000):
-                observation, _, termination, _, _ = env.last()
-                if termination:
-                    env.reset()
-                else:
-                    env.step(int(observation["action_mask"].argmax()))
-            return 1000
-
-        return _median_rate(work)
-
-    return measure
-
-
-def _search(spec: str) -> Callable[[str, int], float]:
-    """Decisions with more than one legal action, in deals that greedy players play."""
-
-    def measure(game: str, num_players: int) -> float:
-        games = BatchEnv(game, 1, num_players, 1)
-        player, greedy = make_agent(spec, games.game), make_agent("greedy", games.game)
-        games.reset(0)
-        player.act(games.observations, games.action_masks, games.states)  # compiles
-        times: list[float] = []
-        while sum(times) < RUNS * SECONDS or len(times) < MIN_DECISIONS:
-            if games.action_masks.sum() > 1:
-                start = time.perf_counter()
-                player.act(games.observations, games.action_masks, games.states)
-                times.append(time.perf_counter() - start)
-            games.step(greedy.act(games.observations, games.action_masks, games.states))
-        return 1.0 / statistics.median(times)
-
-    return measure
-
-
-def _training() -> dict[str, float]:
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    from training.config import RunConfig
-    from training.measure import training_rates
-
-    return training_rates(RunConfig(game="pepper", num_players=5))
-
-
-_MEASURES: dict[str, Callable[[str, int], float]] = {
-    "playouts": _playouts,
-    "batch": _batch(512),
-    "batch_4096": _batch(4096),
-    "env": _aec("env"),
-    "raw_env": _aec("raw_env"),
-    "pimc": _search("pimc:100"),
-    "ismcts": _search("ismcts:1000"),
-}
-
-
-def bench_table(figures: dict[str, dict[str, float]]) -> Any:
-    """The figures as a table for the terminal."""
-    from rich.table import Table
-
-    table = Table(title=f"one thread, median of {RUNS} runs")
-    for column in ("measured", "of", "per second"):
-        table.add_column(column, justify="right" if column == "per second" else "left")
-    for section, measured in figures.items():
-        for key, rate in measured.items():
-            table.add_row(SECTIONS[section] if key == next(iter(measured)) else "", key, f"{rate:,.0f}")
-    return table
+def training_rates(config: RunConfig) -> dict[str, float]:
+    """Samples per second, the median over several iterations: ``rollout``, and ``rollout_and_update``."""
+    stage = next(stage for stage in config.stages if isinstance(stage, PPO))
+    model = new_ppo(config, stage)
+    prepare(config, stage, model)
+    samples = stage.n_envs * stage.n_steps
+    watch = _Stopwatch()
+    model.learn(samples * ITERATIONS, callback=watch)
+    rollouts = [end - begin for begin, end in zip(watch.begun, watch.ended, strict=True)][1:]
+    whole = [later - begin for begin, later in zip(watch.begun, watch.begun[1:], strict=False)][1:]
+    return {
+        "rollout": samples / statistics.median(rollouts),
+        "rollout_and_update": samples / statistics.median(whole),
+    }

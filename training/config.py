@@ -8,11 +8,11 @@ from typing import Annotated, Any, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from training.seeds import MAX_RUN_SEED
 from trick_envs.agents import make_agent
 from trick_envs.agents.spec import ROLLOUT, parse_spec
 from trick_envs.engine.game import Game
 from trick_envs.engine.registry import game_names, load_game
+from trick_envs.evaluation.seeds import MAX_RUN_SEED
 
 Positive = Annotated[int, Field(ge=1)]
 Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
@@ -69,7 +69,7 @@ class PPO(Strict):
 
 class ExpertIteration(Strict):
     """A stage in which a search labels the policy's decisions, and the policy learns from the labels (Anthony, Tian,
-    Barber 2017). ``training/labels.py`` plays and labels, ``training/expert.py`` learns."""
+    Barber 2017). ``training/expert/labels.py`` plays and labels, ``training/expert/learner.py`` learns."""
 
     method: Literal["expert_iteration"] = "expert_iteration"
     total_labels: Positive = Field(400_000, description="decisions to label")
@@ -114,7 +114,7 @@ class Network(Strict):
     """The network; policy and value share its first layers."""
 
     kind: Literal["suits", "perceptron"] = Field(
-        "suits", description="shared over suits (``training/suits.py``), or a multi-layer perceptron"
+        "suits", description="shared over suits (``training/networks/suits.py``), or a multi-layer perceptron"
     )
     width: Annotated[int, Field(ge=1, le=8192)] = Field(64, description="suits: of every layer, per suit")
     depth: Annotated[int, Field(ge=1, le=64)] = Field(3, description="suits: number of layers")
@@ -125,7 +125,7 @@ class Network(Strict):
 
 
 class Evaluation(Strict):
-    """When and against whom the policy is measured on duplicate deals (``training/evaluation.py``)."""
+    """When and against whom the policy is measured on duplicate deals (``trick_envs/evaluation/duplicate.py``)."""
 
     deals: Positive = Field(100, description="deals per evaluation and opponent")
     final_deals: Positive = Field(500, description="deals per opponent of the evaluation at the end")

@@ -1,7 +1,7 @@
 """Releases the policy of a finished run: copies it to where the spec ``pretrained`` finds it, with a manifest.
 
 A policy for a game and a number of players replaces another one only if it is better. Deals of
-``Purpose.CHOOSING`` decide this; the ladder in the manifest is measured on deals of ``Purpose.PUBLISHING``.
+``Purpose.VALIDATION`` decide this; the ladder in the manifest is measured on deals of ``Purpose.TEST``.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from pathlib import Path
 from typing import Any
 
 import trick_envs
-from training.arena import LADDER, Plan, make_plan
 from training.config import ConfigError, RunConfig, load_config
-from training.evaluation import Result
-from training.files import replacing, write_json
-from training.seeds import Purpose
 from training.shipped import config_names, configs_folder
 from trick_envs.agents.pretrained import PRETRAINED, manifest_file, pretrained_file
 from trick_envs.engine.game import Game
 from trick_envs.engine.registry import load_game
+from trick_envs.evaluation.arena import LADDER, Plan, make_plan
+from trick_envs.evaluation.duplicate import Result
+from trick_envs.evaluation.seeds import Purpose
+from trick_envs.files import replacing, write_json
 
 MAX_BYTES = 500_000
 MEETING_DEALS = 1000  # a meeting of two policies without search is fast
@@ -63,11 +63,11 @@ class FinishedRun:
         """Its policy against the one that it would replace; ``None`` if there is no other."""
         if not self.target.is_file() or self.target.read_bytes() == self.content:
             return None
-        return make_plan(self.game, [str(self.policy), PRETRAINED], MEETING_DEALS, None, SEED, Purpose.CHOOSING)
+        return make_plan(self.game, [str(self.policy), PRETRAINED], MEETING_DEALS, None, SEED, Purpose.VALIDATION)
 
     def ladder(self, deals: int) -> Plan:
         """Its policy against the ladder."""
-        return make_plan(self.game, [str(self.policy), *LADDER], deals, None, SEED, Purpose.PUBLISHING, True)
+        return make_plan(self.game, [str(self.policy), *LADDER], deals, None, SEED, Purpose.TEST, True)
 
     def release(self, ladder: Sequence[Result]) -> None:
         """Writes the policy and its manifest.

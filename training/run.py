@@ -13,23 +13,23 @@ from rich.console import Console
 from rich.progress import Progress
 
 import trick_envs
-from training.best_response import verdict
 from training.config import PPO, RunConfig, dump_config, load_config
-from training.evaluation import Result, evaluate, results_table
-from training.executor import TaskExecutor, make_executor
-from training.expert import train_by_search
-from training.files import write_json, write_text
-from training.monitor import CHECKPOINT, Monitor, load_progress
-from training.network import NetworkAgent, save_model, weights_of
-from training.past import cross_table, past_players
-from training.plots import learning_curve
-from training.ppo import SelfPlayPPO, leash, new_ppo, self_play_games, train_ppo
-from training.progress import progress_bar
-from training.report import Finished, write_report
-from training.seeds import Purpose
-from training.start import load_start
+from training.expert.learner import train_by_search
+from training.networks.initial import load_start
+from training.networks.policy import NetworkAgent, save_model, weights_of
+from training.ppo.algorithm import SelfPlayPPO, leash, new_ppo, self_play_games, train_ppo
+from training.ppo.best_response import verdict
+from training.report.page import Finished, write_report
+from training.report.snapshots import cross_table, past_players
+from training.report.tracker import CHECKPOINT, Monitor, load_progress
 from trick_envs.agents import make_agent
+from trick_envs.cli.progress import progress_bar
 from trick_envs.engine.game import Game
+from trick_envs.evaluation.duplicate import Result, evaluate, results_table
+from trick_envs.evaluation.plots import learning_curve
+from trick_envs.evaluation.seeds import Purpose
+from trick_envs.files import write_json, write_text
+from trick_envs.parallel.executor import TaskExecutor, make_executor
 
 ONE_ENV = PPO(n_envs=1, n_steps=2, batch_size=2)  # for a model that plays no games itself
 FEWEST_GAMES = 64  # of a rollout worker, unless the config says otherwise: networks are slow on smaller batches

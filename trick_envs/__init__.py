@@ -18,15 +18,15 @@ from trick_envs.discovery import game_names, gymnasium_id
 
 if TYPE_CHECKING:
     from trick_envs.agents import make_agent
+    from trick_envs.engine.batch import BatchEnv
     from trick_envs.engine.registry import load_game
-    from trick_envs.interfaces.batch import BatchEnv
     from trick_envs.interfaces.export import export_policy
 
 __version__ = "0.1.0"
 __all__ = ["BatchEnv", "__version__", "export_policy", "game_names", "load_game", "make_agent"]
 
 _HOMES = {
-    "BatchEnv": "trick_envs.interfaces.batch",
+    "BatchEnv": "trick_envs.engine.batch",
     "export_policy": "trick_envs.interfaces.export",
     "load_game": "trick_envs.engine.registry",
     "make_agent": "trick_envs.agents",
@@ -55,7 +55,7 @@ def _register() -> None:
     except ImportError:  # PettingZoo before 1.27 has no registry
         return
     for game in new:
-        register("aec", f"trick_envs/{game}-v0", "trick_envs.interfaces.checked:make_env", kwargs={"game": game})
+        register("aec", f"trick_envs/{game}-v0", "trick_envs.interfaces.env:make_env", kwargs={"game": game})
 
 
 _register()

@@ -15,7 +15,7 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
-GAMES, AGENTS = "trick_envs.games", "trick_envs.agents"
+GAMES, AGENTS, COMMANDS = "trick_envs.games", "trick_envs.agents", "trick_envs.commands"
 
 
 @cache

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from trick_envs.agents.agent import Actions, Agent, required
-from trick_envs.agents.lockstep import lockstep_kernels
-from trick_envs.agents.search import Comparison
+from trick_envs.agents.rollout_kernels import lockstep_kernels
+from trick_envs.agents.search import SearchResult
 from trick_envs.engine.game import Game
 from trick_envs.engine.rng import decision_bits_batch
 from trick_envs.engine.search.playouts import MIN_STANDARD_ERRORS
@@ -73,7 +73,7 @@ class RolloutAgent:
         """Searches, all rows side by side."""
         return self._search(observations, action_masks, states)[0]
 
-    def compare(self, observations: Any, action_masks: Any, states: States | None = None) -> Comparison:
+    def compare(self, observations: Any, action_masks: Any, states: States | None = None) -> SearchResult:
         """Searches, all rows side by side; returns all that it found out: for labels, hints and analyses.
 
         Args:
@@ -86,7 +86,7 @@ class RolloutAgent:
         rows, columns = np.nonzero(candidates >= 0)
         found[:, rows, candidates[rows, columns]] = np.stack(_statistics(sums))[:, rows, columns]
         mean, variance, counts = found
-        return Comparison(
+        return SearchResult(
             actions, candidates[:, 0], mean.astype(np.float32), variance.astype(np.float32), counts.astype(np.int32)
         )
 

@@ -16,7 +16,7 @@ from trick_envs.engine.state import States
 
 
 @dataclass(frozen=True)
-class Comparison:
+class SearchResult:
     """What a search found out about every decision: how each action compares with the baseline in the same worlds.
 
     Attributes:
@@ -81,7 +81,7 @@ class SearchAgent:
         """Searches, row by row."""
         return self._search(observations, action_masks, states)[0]
 
-    def compare(self, observations: Any, action_masks: Any, states: States | None = None) -> Comparison:
+    def compare(self, observations: Any, action_masks: Any, states: States | None = None) -> SearchResult:
         """Searches, row by row; returns all that it found out: for labels, hints and analyses.
 
         Args:
@@ -93,7 +93,7 @@ class SearchAgent:
         total, squares, counts = sums[:, :3, : self.game.num_actions].swapaxes(0, 1)
         mean = total / np.maximum(counts, 1)
         variance = np.maximum(squares / np.maximum(counts, 1) - mean * mean, 0.0)
-        return Comparison(
+        return SearchResult(
             actions, baselines, mean.astype(np.float32), variance.astype(np.float32), counts.astype(np.int32)
         )
 

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any
 
 from trick_envs.engine.compile import rule
-from trick_envs.engine.lowlevel import lowest_bit, popcount
+from trick_envs.engine.intrinsics import lowest_bit, popcount
 
 WORD = 54
 FULL_WORD = (1 << WORD) - 1

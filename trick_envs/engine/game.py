@@ -40,12 +40,13 @@ class GameType:
         modules: the modules that define the game's hooks (``engine/hooks.py``); the rules come first.
         state: the class that declares the fields of a position.
         blocks: the game's own part of the observation, for a number of players; ``features`` writes it.
-        secret_blocks: what ``state()`` shows besides all hands and the observation; ``secrets`` writes it.
-        demands: for a phase, the rule that an illegal card in the seat's hand breaks, as the end of a sentence.
+        hidden_blocks: what ``state()`` shows besides all hands and the observation; ``hidden_state`` writes it.
+        legality_rules: for a phase, the rule that an illegal card in the seat's hand breaks, as the end of a sentence.
         hand_places: the places from which a seat may play cards; used in messages about illegal cards.
         teams: whether seats 0 and 2 play against seats 1 and 3.
         hands_seen: whether a seat may come to know cards in the hands of others (observations then show which).
-        suits_alike: whether the rules treat all suits alike, apart from what the position says of each, such as trump.
+        suit_symmetric: whether the rules treat all suits alike, apart from what the position says of
+            each, such as trump.
         view: the module that shows what only this game has (``trick_envs/view``), if it has such a thing.
         version: version of the environment; records and policies of other versions are rejected.
     """
@@ -61,12 +62,12 @@ class GameType:
     modules: Sequence[ModuleType]
     state: type[State] = State
     blocks: Callable[[int], Sequence[Block]] = lambda num_players: ()
-    secret_blocks: Callable[[int], Sequence[Block]] = lambda num_players: ()
-    demands: Mapping[int, str] = field(default_factory=dict)
+    hidden_blocks: Callable[[int], Sequence[Block]] = lambda num_players: ()
+    legality_rules: Mapping[int, str] = field(default_factory=dict)
     hand_places: Sequence[str] = ("hand",)
     teams: bool = False
     hands_seen: bool = False
-    suits_alike: bool = True
+    suit_symmetric: bool = True
     view: ModuleType | None = None
     version: int = 0
 
@@ -259,4 +260,4 @@ def state_layout(game: GameType, num_players: int) -> Layout:
     if game.hands_seen:
         meaning = f"by observer, other seat and card: {KNOWN}"
         hands.append(Block("knowledge", n * (n - 1) * kinds, meaning, deck.copies, unit="card"))
-    return Layout((*hands, *game.secret_blocks(num_players), *observation_layout(game, num_players)))
+    return Layout((*hands, *game.hidden_blocks(num_players), *observation_layout(game, num_players)))

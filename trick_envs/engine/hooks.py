@@ -1,7 +1,8 @@
 """The hooks: the functions of a game that the engine calls, with their types, and the defaults.
 
-A game's modules (``rules.py``, ``features.py``, ``heuristic.py``, ``hidden.py``) define functions of these names under
-``@rule``; ``bind_kernels`` uses them instead of those below. The first six have no default: every game defines them.
+A game's modules (``rules.py``, ``features.py``, ``heuristic.py``, ``determinization.py``) define functions of these
+names under ``@rule``; ``bind_kernels`` uses them instead of those below. The first six have no default: every game
+defines them.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ def features(state: State, observer: int, out: Any, at: int) -> int:
     raise NotImplementedError
 
 
-def worth(state: State, card: int) -> float:
+def evaluate_card(state: State, card: int) -> float:
     """Rates a legal card, using only what the seat to act has seen; the greedy player plays the one rated highest."""
     raise NotImplementedError
 
@@ -71,8 +72,8 @@ def standing(state: State, seat: int) -> int:
 
 
 @rule
-def secrets(state: State, out: Any, at: int) -> int:
-    """Writes hidden information besides hands, for ``state()`` (``GameType.secret_blocks``). By default nothing."""
+def hidden_state(state: State, out: Any, at: int) -> int:
+    """Writes hidden information besides hands, for ``state()`` (``GameType.hidden_blocks``). By default nothing."""
     return at
 
 
@@ -117,8 +118,8 @@ def is_consistent(state: State, seat: int) -> bool:
     return True
 
 
-REQUIRED = ("begin", "legal", "play", "score_deal", "features", "worth")
+REQUIRED = ("begin", "legal", "play", "score_deal", "features", "evaluate_card")
 OPTIONAL = (
-    "next_dealer", "match_over", "standing", "secrets", "remove_hidden", "place_hidden", "notes_of",
+    "next_dealer", "match_over", "standing", "hidden_state", "remove_hidden", "place_hidden", "notes_of",
     "complete_world", "is_consistent",
 )  # fmt: skip

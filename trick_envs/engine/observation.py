@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from trick_envs.engine.cards import WORD, CardSet
 from trick_envs.engine.compile import rule
-from trick_envs.engine.lowlevel import spill_bit_sums, spill_bits, spill_copy, spill_zeros
+from trick_envs.engine.intrinsics import spill_bit_sums, spill_bits, spill_copy, spill_zeros
 from trick_envs.engine.state import State
 from trick_envs.engine.table import relative
 

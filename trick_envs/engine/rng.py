@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from trick_envs.engine.compile import rule
-from trick_envs.engine.lowlevel import scale_bits, splitmix
+from trick_envs.engine.intrinsics import scale_bits, splitmix
 from trick_envs.engine.state import State, States, Streams
 
 MAX_SEED = 2**64 - 1

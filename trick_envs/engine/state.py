@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import config
 
-from trick_envs.engine.lowlevel import SLACK
+from trick_envs.engine.intrinsics import SLACK
 
 # The phases: what naming a card means now. ``OVER`` says that the deal, or the match, has ended.
 PHASES = ("lead", "follow", "pass", "keep", "pick", "over")

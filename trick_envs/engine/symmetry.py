@@ -5,8 +5,8 @@ relabelled game then has relabelled observations and legal actions, and the same
 ``tests/test_symmetry.py`` shows it of every game here.
 
 The blocks of a layout say which of their numbers belong to which suit (``Unit`` in ``engine/observation.py``), so
-relabelling needs to know no game. Networks that share their weights over suits (``training/suits.py``) are built from
-the same declarations. ``matches/relabelling.py`` relabels records.
+relabelling needs to know no game. Networks that share their weights over suits (``training/networks/suits.py``) are
+built from the same declarations.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from trick_envs.engine.cards import (
     take_all,
 )
 from trick_envs.engine.compile import rule
-from trick_envs.engine.lowlevel import highest_bit, lowest_bit
+from trick_envs.engine.intrinsics import highest_bit, lowest_bit
 from trick_envs.engine.rng import draw
 from trick_envs.engine.state import FOLLOW, LEAD, Place, State
 

@@ -12,15 +12,16 @@ from gymnasium import spaces
 from pettingzoo import AECEnv
 from pettingzoo.utils.env_logger import EnvLogger
 
+from trick_envs.engine.batch import reward_mode
 from trick_envs.engine.game import Game
+from trick_envs.engine.inspect import phase_name, why_illegal
 from trick_envs.engine.kernels.observing import ROOM_BEHIND
 from trick_envs.engine.kernels.playing import ILLEGAL
 from trick_envs.engine.rng import checked_seed, fresh_seed
 from trick_envs.engine.state import States
 from trick_envs.interfaces.rendering import ALL, FPS, MODES, Rendering
-from trick_envs.matches.given import GivenDeal, read_dealer, read_deals
-from trick_envs.matches.match import SEAT_BITS, Match, reward_mode
-from trick_envs.matches.reading import phase_name, why_illegal
+from trick_envs.matches.fixed_deals import GivenDeal, read_dealer, read_deals
+from trick_envs.matches.match import SEAT_BITS, Match
 from trick_envs.matches.viewing import match_view
 from trick_envs.view import TableView
 

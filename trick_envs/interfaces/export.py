@@ -23,9 +23,9 @@ import numpy as np
 import numpy.typing as npt
 
 from trick_envs.agents.policy import ILLEGAL, METADATA_KEY, PolicyAgent, policy_metadata
+from trick_envs.engine.batch import BatchEnv
 from trick_envs.engine.game import Game
 from trick_envs.engine.registry import load_game
-from trick_envs.interfaces.batch import BatchEnv
 
 try:
     import onnx

@@ -11,12 +11,12 @@ import numpy.typing as npt
 from gymnasium import spaces
 from gymnasium.error import ResetNeeded
 
+from trick_envs.engine.arguments import load_game_for, whole_number
 from trick_envs.engine.kernels.seats import END_MATCH, GREEDY_PLAYER, RAISE, RANDOM_PLAYER
 from trick_envs.engine.rng import checked_seed
 from trick_envs.engine.state import States
 from trick_envs.interfaces.aec import RawEnv
-from trick_envs.interfaces.arguments import load_game_for, whole_number
-from trick_envs.interfaces.forfeit import illegal_warning, worst_total
+from trick_envs.interfaces.illegal_penalty import illegal_warning, worst_total
 from trick_envs.interfaces.masking import OBSERVATION_KEY, Masking
 from trick_envs.interfaces.rendering import FPS, MODES
 from trick_envs.matches.loop import play_on

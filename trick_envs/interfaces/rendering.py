@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import Any
 
+from trick_envs.engine.arguments import check_render_mode
 from trick_envs.engine.game import Game
-from trick_envs.interfaces.arguments import check_render_mode
 from trick_envs.interfaces.window import Window
 from trick_envs.view import TableView, ansi, rgb_array
 

@@ -13,15 +13,15 @@ from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
+from trick_envs.engine.arguments import load_game_for
+from trick_envs.engine.batch import reward_mode
+from trick_envs.engine.inspect import why_illegal
 from trick_envs.engine.kernels.seats import END_MATCH, RAISE
 from trick_envs.engine.rng import MAX_SEED, checked_seed, fresh_seed
 from trick_envs.engine.state import OVER
-from trick_envs.interfaces.arguments import load_game_for
-from trick_envs.interfaces.forfeit import illegal_warning, worst_total
+from trick_envs.interfaces.illegal_penalty import illegal_warning, worst_total
 from trick_envs.interfaces.masking import OBSERVATION_KEY, Masking
 from trick_envs.interfaces.rendering import FPS, Rendering
-from trick_envs.matches.match import reward_mode
-from trick_envs.matches.reading import why_illegal
 from trick_envs.matches.seating import Opponent, Opponents, checked_seat, illegal_mode
 from trick_envs.view import table_view
 

@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from trick_envs.agents import Actions, Agent
+from trick_envs.engine.inspect import observe
 from trick_envs.engine.registry import load_game
 from trick_envs.engine.rng import checked_seed
 from trick_envs.engine.state import States
 from trick_envs.matches.match import Match
-from trick_envs.matches.reading import observe
 
 NOBODY = -1
 

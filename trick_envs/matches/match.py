@@ -15,25 +15,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from trick_envs.engine.batch import reward_mode
 from trick_envs.engine.game import Game
-from trick_envs.engine.kernels.playing import DEAL_ENDED, ILLEGAL, MATCH_ENDED, REWARDS
+from trick_envs.engine.inspect import dealt, phase_name, why_illegal
+from trick_envs.engine.kernels.playing import DEAL_ENDED, ILLEGAL, MATCH_ENDED
 from trick_envs.engine.rng import checked_seed
-from trick_envs.matches.given import GivenDeal
-from trick_envs.matches.reading import dealt, phase_name, why_illegal
+from trick_envs.matches.fixed_deals import GivenDeal
 
 SEAT_BITS = DEAL_ENDED - 1
 _MAGIC = b"trick_envs match 1 "
-
-
-def reward_mode(reward: str) -> int:
-    """The number of a reward mode.
-
-    Raises:
-        ValueError: if there is no such mode.
-    """
-    if reward not in REWARDS:
-        raise ValueError(f"reward: expected one of {', '.join(map(repr, REWARDS))}, not {reward!r}")
-    return REWARDS.index(reward)
 
 
 @dataclass

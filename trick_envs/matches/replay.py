@@ -7,7 +7,7 @@ from typing import Any
 
 from trick_envs.engine.registry import load_game
 from trick_envs.engine.rng import checked_seed
-from trick_envs.matches.given import read_deals
+from trick_envs.matches.fixed_deals import read_deals
 from trick_envs.matches.match import Match
 
 _NEEDED = {"game": str, "version": int, "num_players": int, "deals": list}

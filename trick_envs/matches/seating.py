@@ -12,9 +12,9 @@ import numpy.typing as npt
 
 from trick_envs.agents import Agent, make_agent
 from trick_envs.engine.game import Game
+from trick_envs.engine.inspect import why_illegal
 from trick_envs.engine.kernels.seats import GREEDY_PLAYER, ILLEGAL_MODES, RANDOM_PLAYER
 from trick_envs.engine.rng import MAX_SEED
-from trick_envs.matches.reading import why_illegal
 
 Policy = Callable[[npt.NDArray[np.float32], npt.NDArray[np.int8]], Any]
 Opponent = str | PathLike[str] | Agent | Policy

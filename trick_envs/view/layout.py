@@ -7,8 +7,8 @@ from math import ceil
 
 from trick_envs.engine.registry import game_type
 from trick_envs.view.cards import face, game_module
+from trick_envs.view.geometry import PHONE, WIDE, Plan, plan_for
 from trick_envs.view.pen import RATIO, Area, Drawing, Item, Pen, measure
-from trick_envs.view.plan import PHONE, WIDE, Plan, plan_for
 from trick_envs.view.style import CREAM, FAINT, FELT, FELT_DARK, FELT_LIGHT, GOLD, INK, LED, MIST, PAPER, RIM, WINE
 from trick_envs.view.table import SeatView, TableView
 

@@ -10,12 +10,12 @@ import pettingzoo
 import pytest
 from hearts_game import hearts_v0
 from helpers import CLUBS, DIAMONDS, SPADES, SUITS, block, given, greedy_action, legal, lies, play, play_randomly
+from relabelling import relabel_record
 
 import trick_envs
 from trick_envs import BatchEnv, load_game, make_agent
 from trick_envs.engine.symmetry import Relabelling
 from trick_envs.matches.loop import play_match
-from trick_envs.matches.relabelling import relabel_record
 
 CONFIG = Path(__file__).parent.parent / "configs" / "hearts.yaml"
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from trick_envs.engine.intrinsics import prefetch
 from trick_envs.engine.kernels.binding import kernel
 from trick_envs.engine.kernels.observing import scratch_row, write_mask, write_row
 from trick_envs.engine.kernels.playing import advance, checked_card, pay, start_match
-from trick_envs.engine.lowlevel import prefetch
 from trick_envs.engine.rng import draw_seed
 from trick_envs.engine.state import OVER, States
 
@@ -31,11 +31,11 @@ def observe_batch(states: States, observations: Any, masks: Any, seats: Any) -> 
 
 
 @kernel
-def resolve_rows(states: States, rows: Any, actions: Any, cards: Any) -> int:
-    """Writes the card that ``actions[k]`` names in game ``rows[k]``; returns the first ``k`` that is illegal, or -1."""
-    for k in range(rows.shape[0]):
-        prefetch(states, rows[k] + 1)
-        cards[k] = checked_card(states[rows[k]], actions[k])
+def resolve_rows(states: States, env_ids: Any, actions: Any, cards: Any) -> int:
+    """Writes the card that ``actions[k]`` names in game ``env_ids[k]``; returns the first illegal ``k``, or -1."""
+    for k in range(env_ids.shape[0]):
+        prefetch(states, env_ids[k] + 1)
+        cards[k] = checked_card(states[env_ids[k]], actions[k])
         if cards[k] < 0:
             return k
     return -1
@@ -45,26 +45,26 @@ def resolve_rows(states: States, rows: Any, actions: Any, cards: Any) -> int:
 def step_rows(
     states: States,
     template: Any,
-    rows: Any,
+    env_ids: Any,
     cards: Any,
     mode: int,
     observations: Any,
     masks: Any,
     seats: Any,
     rewards: Any,
-    ends: Any,
+    terminated: Any,
 ) -> None:
     """Plays a legal action in each of these records, starts the next match where one ended, and writes observations."""
     scratch = scratch_row(observations)
-    for k in range(rows.shape[0]):
-        i = rows[k]
+    for k in range(env_ids.shape[0]):
+        i = env_ids[k]
         state = states[i]
         prefetch(states, i + 1)
-        ends[i] = 0
+        terminated[i] = 0
         if advance(state, cards[k]):
             pay(state, mode, rewards[i])
             if state.phase == OVER:
-                ends[i] = 1
+                terminated[i] = 1
                 start_match(states, i, template, draw_seed(state))
         else:
             for seat in range(state.num_players):

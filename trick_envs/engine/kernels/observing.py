@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from trick_envs.engine.cards import WORD, cards, intersection
-from trick_envs.engine.hooks import features, legal, secrets
+from trick_envs.engine.hooks import features, hidden_state, legal
+from trick_envs.engine.intrinsics import SLACK, clear_bytes, copy_bytes, spill_zeros, write_bits
 from trick_envs.engine.kernels.binding import HANDS_SEEN, PHASES_OF_GAME, kernel, noinline
 from trick_envs.engine.kernels.playing import kinds_of
-from trick_envs.engine.lowlevel import SLACK, clear_bytes, copy_bytes, spill_zeros, write_bits
 from trick_envs.engine.observation import write_by_seat, write_cards, write_number
 from trick_envs.engine.state import OVER, State, States
 from trick_envs.engine.table import hand_size, left, rank, relative, suit
@@ -82,7 +82,7 @@ def write_observation(state: State, observer: int, out: Any, at: int) -> int:
     return features(state, observer, out, at)
 
 
-ROOM_BEHIND = 3 * SLACK  # in a buffer for one observation: blocks are written with a surplus (``engine/lowlevel.py``)
+ROOM_BEHIND = 3 * SLACK  # in a buffer for one observation: blocks are written with a surplus (``engine/intrinsics.py``)
 
 
 @kernel
@@ -127,4 +127,4 @@ def write_full_state(states: States, i: int, out: Any) -> int:
     if HANDS_SEEN:
         for seat in range(state.num_players):
             at = write_known(state, seat, out, at)
-    return write_observation(state, 0, out, secrets(state, out, at))
+    return write_observation(state, 0, out, hidden_state(state, out, at))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from trick_envs.engine.cards import CardSet, first, is_empty, nth, rest, size
-from trick_envs.engine.hooks import legal, worth
+from trick_envs.engine.hooks import evaluate_card, legal
 from trick_envs.engine.kernels.binding import kernel
 from trick_envs.engine.kernels.playing import advance, kinds_of, resolve_copy, start_match
 from trick_envs.engine.rng import draw_from, draw_seed
@@ -44,12 +44,12 @@ def random_actions(masks: Any, streams: Streams, actions: Any) -> None:
 def best_by_heuristic(state: State, actions: CardSet) -> int:
     """The action that the rule of thumb rates highest. (An action is also the number of the first card of its kind.)"""
     best = first(actions)
-    most = worth(state, best)
+    most = evaluate_card(state, best)
     actions = rest(actions)
     while not is_empty(actions):
         action = first(actions)
         actions = rest(actions)
-        liking = worth(state, action)
+        liking = evaluate_card(state, action)
         if liking > most:
             best, most = action, liking
     return best

@@ -6,8 +6,8 @@ from typing import Any
 
 from trick_envs.engine.cards import WORD, CardSet, cards, has
 from trick_envs.engine.hooks import begin, legal, match_over, next_dealer, play, score_deal, standing
+from trick_envs.engine.intrinsics import clear_deal, popcount
 from trick_envs.engine.kernels.binding import kernel
-from trick_envs.engine.lowlevel import clear_deal, popcount
 from trick_envs.engine.rng import draw, draw_seed, seed_rng
 from trick_envs.engine.state import OVER, State, States
 from trick_envs.engine.table import deal_hands, shuffle, sort_deck

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from trick_envs.engine.intrinsics import clear_bytes, splitmix
 from trick_envs.engine.kernels.binding import kernel
 from trick_envs.engine.kernels.observing import scratch_row, write_mask, write_observation
 from trick_envs.engine.kernels.players import greedy, random_card
 from trick_envs.engine.kernels.playing import advance, begin_deal, pay, resolve_card, start_match
-from trick_envs.engine.lowlevel import clear_bytes, splitmix
 from trick_envs.engine.rng import draw_from, draw_seed
 from trick_envs.engine.state import OVER, States, Streams
 from trick_envs.engine.table import relative

@@ -9,8 +9,8 @@ import numpy as np
 
 from trick_envs.engine.cards import CardSet, cards, first, has, is_empty, just, nth, put, rest, size, union, without
 from trick_envs.engine.hooks import complete_world, is_consistent, notes_of, place_hidden, remove_hidden
+from trick_envs.engine.intrinsics import splitmix
 from trick_envs.engine.kernels.binding import kernel, noinline
-from trick_envs.engine.lowlevel import splitmix
 from trick_envs.engine.rng import draw_from
 from trick_envs.engine.state import State, States, Streams
 from trick_envs.engine.table import suit_cards

@@ -16,6 +16,6 @@ GAME = GameType(
     modules=(rules, features, heuristic),
     state=rules.DonguriState,
     blocks=features.blocks,
-    demands={FOLLOW: "whoever has the led suit must play it"},
+    legality_rules={FOLLOW: "whoever has the led suit must play it"},
     view=view,
 )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from trick_envs.engine.compile import rule
-from trick_envs.engine.lowlevel import spill_zeros
+from trick_envs.engine.intrinsics import spill_zeros
 from trick_envs.engine.observation import Block, write_by_seat
 from trick_envs.engine.table import relative
 from trick_envs.games.donguri.rules import ACORNS, WILDCATS, DonguriState

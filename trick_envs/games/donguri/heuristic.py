@@ -8,7 +8,7 @@ from trick_envs.games.donguri.rules import ACORNS, WILDCATS, DonguriState, has_a
 
 
 @rule
-def worth(state: DonguriState, card: int) -> float:
+def evaluate_card(state: DonguriState, card: int) -> float:
     """The expected points of playing a card, if the seats that follow play random ranks.
 
     The last to play knows who takes the trick, and avoids giving points to the seat that has captured the most.

@@ -2,7 +2,7 @@
 
 from trick_envs.engine.game import GameType
 from trick_envs.engine.state import FOLLOW, LEAD, PICK
-from trick_envs.games.double_deck_whist import features, heuristic, hidden, rules, view
+from trick_envs.games.double_deck_whist import determinization, features, heuristic, rules, view
 
 GAME = GameType(
     name="double_deck_whist",
@@ -13,11 +13,11 @@ GAME = GameType(
     hand_size=lambda num_players: 13,
     deals=lambda num_players: 2 * rules.DEALS_TO_WIN - 1,
     phases=(LEAD, FOLLOW, PICK),
-    modules=(rules, features, heuristic, hidden),
+    modules=(rules, features, heuristic, determinization),
     state=rules.DoubleDeckWhistState,
     blocks=features.blocks,
-    secret_blocks=features.secret_blocks,
-    demands={
+    hidden_blocks=features.hidden_blocks,
+    legality_rules={
         FOLLOW: "whoever has the led suit must play it",
         PICK: "the winner of the trick takes one of the two cards that lie face up",
     },

@@ -7,7 +7,7 @@ from typing import Any
 
 from trick_envs.engine.cards import cards
 from trick_envs.engine.compile import rule
-from trick_envs.engine.lowlevel import spill_zeros
+from trick_envs.engine.intrinsics import spill_zeros
 from trick_envs.engine.observation import Block, write_cards, write_number, write_taking
 from trick_envs.engine.table import kind
 from trick_envs.games.double_deck_whist.rules import HALF, DoubleDeckWhistState, first_in_stock, team
@@ -26,8 +26,8 @@ def blocks(num_players: int) -> Sequence[Block]:
     )
 
 
-def secret_blocks(num_players: int) -> Sequence[Block]:
-    """The block that ``secrets`` writes."""
+def hidden_blocks(num_players: int) -> Sequence[Block]:
+    """The block that ``hidden_state`` writes."""
     meaning = "in drawing order: 1 + the action of a card not yet turned up or drawn, else 0"
     return (Block("stock", 52, meaning, 52, unit="card number"),)
 
@@ -47,7 +47,7 @@ def features(state: DoubleDeckWhistState, observer: int, out: Any, at: int) -> i
 
 
 @rule
-def secrets(state: DoubleDeckWhistState, out: Any, at: int) -> int:
+def hidden_state(state: DoubleDeckWhistState, out: Any, at: int) -> int:
     """The order of the stock."""
     for i in range(state.num_players * state.hand_size, state.num_cards):
         out[at] = 1 + kind(state, state.order[i]) if i >= first_in_stock(state) else 0

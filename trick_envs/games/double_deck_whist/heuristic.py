@@ -10,7 +10,7 @@ from trick_envs.games.double_deck_whist.rules import HALF, DoubleDeckWhistState,
 
 
 @rule
-def worth(state: DoubleDeckWhistState, card: int) -> float:
+def evaluate_card(state: DoubleDeckWhistState, card: int) -> float:
     """What the card is expected to win now, minus what it may win later.
 
     In the first half, the value of a trick is how much better its face-up cards are than two unknown ones.

@@ -22,7 +22,7 @@ import numpy as np
 
 from trick_envs.engine.cards import CardSet, Deck, cards, first, put
 from trick_envs.engine.compile import rule
-from trick_envs.engine.lowlevel import clear_bytes
+from trick_envs.engine.intrinsics import clear_bytes
 from trick_envs.engine.state import LEAD, OVER, PICK, Numbers, Place, State, number, numbers, place
 from trick_envs.engine.table import (
     contest,

@@ -16,7 +16,7 @@ GAME = GameType(
     modules=(rules, features, heuristic),
     state=rules.PepperState,
     blocks=features.blocks,
-    demands={
+    legality_rules={
         LEAD: "the lead comes from the hand, not from the peppers in front (unless lead_peppers=True)",
         FOLLOW: "whoever has the led colour, in hand or as a pepper in front, must play it",
     },

@@ -10,7 +10,7 @@ from trick_envs.games.pepper.rules import PEPPER, PepperState
 
 
 @rule
-def worth(state: PepperState, card: int) -> int:
+def evaluate_card(state: PepperState, card: int) -> int:
     """Get rid of peppers whenever possible, else stay just below the card that takes, else throw the highest."""
     colour, number = suit(state, card), rank(state, card)
     seat = state.seat

@@ -2,7 +2,7 @@
 
 from trick_envs.engine.game import GameType
 from trick_envs.engine.state import FOLLOW, LEAD, PASS
-from trick_envs.games.tricky_express import features, heuristic, hidden, rules, view
+from trick_envs.games.tricky_express import determinization, features, heuristic, rules, view
 
 GAME = GameType(
     name="tricky_express",
@@ -13,11 +13,11 @@ GAME = GameType(
     hand_size=lambda num_players: 13,
     deals=lambda num_players: rules.DEALS,
     phases=(PASS, LEAD, FOLLOW),
-    modules=(rules, features, heuristic, hidden),
+    modules=(rules, features, heuristic, determinization),
     state=rules.TrickyExpressState,
     blocks=features.blocks,
-    secret_blocks=features.secret_blocks,
-    demands={
+    hidden_blocks=features.hidden_blocks,
+    legality_rules={
         PASS: "in the first exchange a card of the highest rank goes to the right, then one of the highest rank among "
         "the rest to the left",
         FOLLOW: "whoever has the led suit must play it",

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from trick_envs.engine.compile import rule
-from trick_envs.engine.lowlevel import spill_zeros
+from trick_envs.engine.intrinsics import spill_zeros
 from trick_envs.engine.observation import Block, write_by_seat, write_flags, write_taking
 from trick_envs.engine.state import PASS
 from trick_envs.engine.table import left
@@ -35,8 +35,8 @@ def blocks(num_players: int) -> Sequence[Block]:
     )
 
 
-def secret_blocks(num_players: int) -> Sequence[Block]:
-    """The block that ``secrets`` writes."""
+def hidden_blocks(num_players: int) -> Sequence[Block]:
+    """The block that ``hidden_state`` writes."""
     return (Block("exchanges", num_players * EXCHANGED * SLOT, "by seat: its block exchanged", unit="suit and rank"),)
 
 
@@ -58,7 +58,7 @@ def features(state: TrickyExpressState, observer: int, out: Any, at: int) -> int
 
 
 @rule
-def secrets(state: TrickyExpressState, out: Any, at: int) -> int:
+def hidden_state(state: TrickyExpressState, out: Any, at: int) -> int:
     """The cards that every seat gave and got."""
     for seat in range(state.num_players):
         at = write_notes(state, seat, out, at)

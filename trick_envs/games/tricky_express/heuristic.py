@@ -10,7 +10,7 @@ from trick_envs.games.tricky_express.rules import STATIONS, TrickyExpressState
 
 
 @rule
-def worth(state: TrickyExpressState, card: int) -> float:
+def evaluate_card(state: TrickyExpressState, card: int) -> float:
     """Stop as soon as possible, then not for a long time, then once more.
 
     The value of taking the trick is what it adds to the first long pass. Cards that are neither low nor the highest of

@@ -16,7 +16,7 @@ GAME = GameType(
     modules=(rules, features, heuristic),
     state=rules.Zaraba22State,
     blocks=features.blocks,
-    demands={
+    legality_rules={
         FOLLOW: "whoever has a card of the suit of a lead card that is still there must play such a card",
         KEEP: "one of the two lead cards stays",
     },

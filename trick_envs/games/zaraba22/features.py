@@ -7,7 +7,7 @@ from typing import Any
 
 from trick_envs.engine.cards import cards
 from trick_envs.engine.compile import rule
-from trick_envs.engine.lowlevel import spill_zeros
+from trick_envs.engine.intrinsics import spill_zeros
 from trick_envs.engine.observation import Block, write_by_seat, write_cards
 from trick_envs.engine.table import relative
 from trick_envs.games.zaraba22.rules import CRASHED, Zaraba22State, both_leads_there, leads, price

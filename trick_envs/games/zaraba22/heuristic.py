@@ -75,7 +75,7 @@ def outcome(state: Zaraba22State, kept: int, charted: int, card: int) -> float:
 
 
 @rule
-def worth(state: Zaraba22State, card: int) -> float:
+def evaluate_card(state: Zaraba22State, card: int) -> float:
     """Take what pays, and send to the chart what helps the suits of which the seat has more than the others."""
     if state.phase == LEAD:
         take, to_come = chance_to_take(state, rank(state, card), 2), charts_to_come(state)

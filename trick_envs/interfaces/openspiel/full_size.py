@@ -15,11 +15,11 @@ import pyspiel
 
 from trick_envs.engine.cards import WORD, members
 from trick_envs.engine.game import Game
+from trick_envs.engine.inspect import places
 from trick_envs.engine.kernels.playing import ZERO_SUM
 from trick_envs.engine.registry import game_names, game_type, load_game
 from trick_envs.engine.state import copy_states
 from trick_envs.interfaces.openspiel.deal import DealGame, DealObserver, DealPosition, DealState, deal_type
-from trick_envs.matches.reading import places
 
 Play = tuple[int, int, int]  # the seat, its action, and who knows the action: a set of seats, as bits
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import pyspiel
 
+from trick_envs.engine.inspect import places
 from trick_envs.engine.registry import game_type
 from trick_envs.interfaces.openspiel.deal import DealGame, DealObserver, DealState, deal_type
 from trick_envs.interfaces.openspiel.variant import NAMES, SIZES, Hand, Position, load_variant
-from trick_envs.matches.reading import places
 
 
 class SmallGame(DealGame):

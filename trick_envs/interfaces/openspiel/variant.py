@@ -15,11 +15,11 @@ import numpy.typing as npt
 
 from trick_envs.engine.cards import Deck, members
 from trick_envs.engine.game import Game, GameType
+from trick_envs.engine.inspect import places
 from trick_envs.engine.kernels.playing import ZERO_SUM
 from trick_envs.engine.registry import game_names, game_type, load_game
 from trick_envs.engine.state import copy_states
 from trick_envs.interfaces.openspiel.deal import DealPosition
-from trick_envs.matches.reading import places
 
 Hand = tuple[int, ...]
 

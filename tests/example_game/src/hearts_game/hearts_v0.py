@@ -1,5 +1,5 @@
 """Hearts as a PettingZoo AEC environment; its rules: ``hearts/rules.py``."""
 
-from trick_envs.interfaces.checked import environment_module
+from trick_envs.interfaces.env import environment_module
 
 env, raw_env, __doc__ = environment_module("hearts")

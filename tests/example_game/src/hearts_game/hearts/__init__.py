@@ -16,6 +16,6 @@ GAME = GameType(
     modules=(rules, features, heuristic),
     state=rules.HeartsState,
     blocks=features.blocks,
-    demands={FOLLOW: "whoever has the led suit must play it"},
-    suits_alike=False,
+    legality_rules={FOLLOW: "whoever has the led suit must play it"},
+    suit_symmetric=False,
 )

@@ -9,7 +9,7 @@ from trick_envs.engine.table import rank, rank_if_led
 
 
 @rule
-def worth(state: HeartsState, card: int) -> int:
+def evaluate_card(state: HeartsState, card: int) -> int:
     """Lead low; stay just below the card that takes; throw what costs, else what is high."""
     height, price = rank(state, card), cost(state, card)
     if state.phase == LEAD:

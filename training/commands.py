@@ -1,0 +1,177 @@
+"""The commands that need torch: ``train``, ``exploit`` and ``release``. Found by their entry point."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from training.shipped import config_names, find_config
+from trick_envs.cli.base import GameOption, JsonOption, PlayersOption, RayCommand, RayOption, WorkersOption, out
+from trick_envs.cli.evaluate import play_schedule, resumable_arena
+from trick_envs.evaluation import bench
+
+
+def add_to(app: typer.Typer) -> None:
+    """Adds the commands to an application, and the section ``training`` to ``trick bench``."""
+    for command in (train, exploit, release):
+        app.command(cls=RayCommand)(command)
+    bench.add_section("training", "self-play PPO on 5-player Pepper, samples/s", _bench)
+
+
+def _bench() -> dict[str, float]:
+    from training.bench import training_rates
+    from training.config import RunConfig
+
+    return training_rates(RunConfig(game="pepper", num_players=5))
+
+
+@contextmanager
+def _a_run() -> Iterator[None]:
+    """Around a training run: turns its errors into user errors, and says after Ctrl-C how to resume it."""
+    from training.run import Interrupted, RunError
+
+    try:
+        yield
+    except RunError as error:
+        raise ValueError(str(error)) from None
+    except Interrupted as stopped:
+        out.print(str(stopped), highlight=False, soft_wrap=True)
+        sys.exit(130)
+
+
+def train(
+    config: Annotated[
+        str | None, typer.Argument(help=f"The run: a YAML file, or one of {', '.join(config_names())}.")
+    ] = None,
+    folder: Annotated[
+        Path | None,
+        typer.Option("--folder", file_okay=False, help="For the files of the run; runs/NAME-OF-CONFIG by default."),
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue the run in the folder.")] = False,
+    change: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="Override a value of the file: key=value or section.key=value."),
+    ] = None,
+    ray: RayOption = None,
+) -> None:
+    """Train a policy by self-play."""
+    from training import run
+    from training.config import load_config
+
+    if folder is None and config is None:
+        raise ValueError("name a config, such as quickstart (or --resume with a --folder)")
+    target = folder if folder is not None else Path("runs") / Path(config).stem  # type: ignore[arg-type]
+    with _a_run():
+        if resume:
+            if change:
+                raise ValueError("--set and --resume exclude each other: a run continues with its own config")
+            run.resume(target, out, ray)
+        elif config is None:
+            raise ValueError("name a config, such as quickstart")
+        else:
+            run.train(load_config(find_config(config), change), target, out, ray)
+
+
+def exploit(
+    player: Annotated[
+        str, typer.Argument(metavar="POLICY", help="The player to exploit: policy.onnx, greedy, pimc:10 …")
+    ],
+    game: GameOption,
+    num_players: PlayersOption = None,
+    samples: Annotated[
+        int | None, typer.Option("--samples", min=1, help="Decisions to learn from, rounded up to whole rollouts.")
+    ] = None,
+    deals: Annotated[
+        int | None, typer.Option("--deals", min=2, help="Number of deals of the final evaluation.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option("--seed", min=0, help="Seed of all random numbers.")] = None,
+    start: Annotated[
+        str | None, typer.Option("--start", help="For the initial weights: pretrained, or the policy.onnx of a run.")
+    ] = None,
+    folder: Annotated[
+        Path | None,
+        typer.Option(
+            "--folder", file_okay=False, help="For the files of the run; runs/exploit-GAME-PLAYERS-POLICY by default."
+        ),
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue the run in the folder.")] = False,
+    ray: RayOption = None,
+    json_file: JsonOption = None,
+) -> None:
+    """Train a best response to a player: a lower bound on its exploitability.
+
+    The same as trick train with "against: POLICY" in a config that otherwise has the defaults.
+    """
+    from training import run
+    from training.config import load_config, make_config
+    from training.networks.initial import network_of
+    from trick_envs.engine.registry import load_game
+    from trick_envs.files import write_json
+
+    if resume and any(given is not None for given in (samples, deals, seed, start)):
+        raise ValueError(
+            "--resume excludes --samples, --deals, --seed and --start: a run continues with its own config"
+        )
+    values: dict[str, Any] = {"game": game, "num_players": num_players, "against": player}
+    values["evaluation"] = {"opponents": [player]} | ({} if deals is None else {"final_deals": deals})
+    if samples is not None:
+        values["stages"] = [{"method": "ppo", "total_samples": samples}]
+    if seed is not None:
+        values["seed"] = seed
+    if start is not None:
+        values["start"] = start
+        values["network"] = network_of(start, load_game(game, num_players)).model_dump()
+    config = make_config(values, "trick exploit")
+    name = re.sub(r"[^\w.]+", "-", player).strip("-.")
+    target = folder if folder is not None else Path("runs") / f"exploit-{game}-{config.make_game().num_players}-{name}"
+    with _a_run():
+        if resume:
+            if (target / "config.yaml").is_file():
+                held = load_config(target / "config.yaml")
+                if (held.make_game(), held.against) != (config.make_game(), config.against):
+                    raise ValueError(f"{target} holds a run of {held.make_game()} against {held.against}, not this one")
+            run.resume(target, out, ray)
+        else:
+            run.train(config, target, out, ray)
+    if json_file is not None:
+        write_json(json_file, json.loads((target / "evaluation.json").read_text(encoding="utf-8")))
+
+
+def release(
+    run: Annotated[Path, typer.Argument(file_okay=False, help="The folder of a finished run, such as runs/pepper.")],
+    deals: Annotated[int, typer.Option("--deals", help="Number of deals of each rung of the ladder.")] = 200,
+    force: Annotated[bool, typer.Option("--force", help="Replace the policy that is there in any case.")] = False,
+    workers: WorkersOption = 1,
+    ray: RayOption = None,
+    folder: Annotated[
+        Path | None,
+        typer.Option("--folder", file_okay=False, help="For finished deals; a folder in that of the run by default."),
+    ] = None,
+) -> None:
+    """Make the policy of a run the one that comes with its game, if it is better than the one that is there."""
+    from training.release import finished_run
+    from trick_envs.agents.pretrained import PRETRAINED
+    from trick_envs.evaluation.duplicate import results_table
+
+    found = finished_run(run)
+    target = folder or run / "release"
+    with resumable_arena():
+        meeting = None if force else found.meeting()
+        if meeting is not None:
+            standings = play_schedule(meeting, target / "choosing", workers, ray)
+            result = standings.results[str(found.policy), PRETRAINED]
+            out.print(results_table([result], standings.title))
+            if result.margin <= 0:
+                raise ValueError(f"{found.policy} is not better than {found.target}, which stays (or use --force)")
+        ladder = play_schedule(found.ladder(deals), target / "publishing", workers, ray)
+    results = [ladder.results[str(found.policy), rung] for rung in ladder.names[1:]]
+    found.release(results)
+    out.print(results_table(results, ladder.title))
+    out.print(f"written: {found.target}, and its manifest", highlight=False, soft_wrap=True)

@@ -1,0 +1,1 @@
+"""Networks, the policy around them, and initial weights."""

@@ -1,0 +1,85 @@
+"""Where a run gets its first weights from: the policy of another run, or the one that comes with the game."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import torch
+from onnx import numpy_helper
+
+from training.config import Network, load_config
+from training.networks.policy import SelfPlayPolicy
+from trick_envs.agents.policy import PolicyAgent
+from trick_envs.agents.pretrained import PRETRAINED, pretrained_policy
+from trick_envs.engine.game import Game
+
+
+def start_file(start: str, game: Game) -> Path:
+    """The file that ``start`` in a config means.
+
+    Raises:
+        ValueError: if there is none.
+    """
+    path = pretrained_policy(game) if start == PRETRAINED else Path(start)
+    if not path.is_file():
+        raise ValueError(f"start: {start}: there is no such file")
+    return path
+
+
+def network_of(start: str, game: Game) -> Network:
+    """The network whose weights ``start`` has.
+
+    Raises:
+        ValueError: if there is no such file, or it does not say which network it is.
+    """
+    path = start_file(start, game)
+    if path.suffix != ".onnx":
+        return load_config(path.with_name("config.yaml")).network
+    network = PolicyAgent(path, game).metadata.get("run", {}).get("network")
+    if network is None:
+        raise ValueError(f"start: {start} does not say which network it is: expected a policy from trick train")
+    return Network.model_validate(network)
+
+
+def load_start(model: Any, start: str, game: Game) -> None:
+    """Gives a model its first weights.
+
+    Args:
+        model: of SB3, with a ``SelfPlayPolicy``.
+        start: ``pretrained``, or the path of a ``policy.onnx`` or of a ``policy.zip``.
+        game: which is learned.
+
+    Raises:
+        ValueError: if there is no such file, or it is for another game or another network.
+    """
+    path = start_file(start, game)
+    if path.suffix == ".onnx":
+        PolicyAgent(path, game)  # says what is wrong if it is for another game
+        _load_weights(model.policy, path, start)
+        return
+    try:
+        model.set_parameters(str(path), device=model.device)
+    except (OSError, ValueError, RuntimeError):
+        raise ValueError(f"start: {start} is not a policy.zip of this game and this network") from None
+
+
+def _load_weights(policy: SelfPlayPolicy, path: Path, start: str) -> None:
+    """The weights of a policy file, which have the names of the network's (``export_policy`` keeps them)."""
+    held = {one.name: numpy_helper.to_array(one) for one in onnx.load(str(path)).graph.initializer}
+    shared: dict[torch.nn.Parameter, list[str]] = {}  # all names of each: policy and value share their first layers
+    for name, parameter in policy.named_parameters(remove_duplicate=False):
+        shared.setdefault(parameter, []).append(name)
+    with torch.no_grad():
+        for parameter, names in shared.items():
+            found = [array for key, array in held.items() if key.endswith(tuple(f".{name}" for name in names))]
+            shapes = [array.shape for array in found]
+            if shapes != [parameter.shape]:
+                there = " and ".join(map(str, shapes)) or "missing"
+                raise ValueError(
+                    f"start: {start} is a policy of another network: its {names[0]} is {there}, but that of the config "
+                    f"is {tuple(parameter.shape)}"
+                )
+            parameter.copy_(torch.from_numpy(np.array(found[0])))

@@ -1,0 +1,1 @@
+"""Self-play PPO: the algorithm, its games and their rollouts, and best responses."""

@@ -1,0 +1,138 @@
+"""Rollouts of PPO by workers: each has a part of the games, and plays them with the weights of this iteration.
+
+The weights travel to the workers, and samples with their advantages back. Where the games stand travels both ways, so a
+worker keeps nothing between two rollouts: if it is lost, another one plays the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from training.config import PPO, RunConfig
+from training.networks.policy import Weights, matrix_precision, policy_with_weights
+from training.ppo.best_response import BestResponseVecEnv
+from training.ppo.self_play import Samples, SelfPlayBuffer, SelfPlayVecEnv, Waiting
+from trick_envs.agents.policy_files import PolicyFiles, make_agent_from, read_policy_files
+from trick_envs.engine.batch import BatchEnv
+from trick_envs.evaluation.seeds import Purpose, player_seeds
+from trick_envs.parallel.compiled import compiled_once
+from trick_envs.parallel.executor import TaskExecutor
+
+
+@dataclass(frozen=True)
+class RolloutTask:
+    """A part of the games of one rollout.
+
+    Attributes:
+        config: of the run.
+        stage: the stage.
+        num_envs: number of games of this part.
+        first_seed: of the match with which its first game begins; distinguishes the parts.
+        done: samples of the stage before this rollout; determines the actions.
+    """
+
+    config: RunConfig
+    stage: PPO
+    num_envs: int
+    first_seed: int
+    done: int
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Where the games of a part stand: their positions, and the decisions that wait for a successor."""
+
+    states: Any
+    waiting: Waiting
+
+
+def self_play_env(config: RunConfig, num_envs: int, seed: int, files: PolicyFiles) -> SelfPlayVecEnv:
+    """So many games of a run, the first of which begins with the match ``seed``."""
+    games = BatchEnv(config.game, num_envs, config.num_players, config.num_deals, config.reward, **config.options)
+    if config.against is None:
+        return SelfPlayVecEnv(games, seed)
+    _, player_seed = player_seeds(Purpose.TRAINING, config.seed)
+    return BestResponseVecEnv(games, seed, make_agent_from(files, config.against, games.game, player_seed))
+
+
+def collect(
+    task: RolloutTask, weights: Weights, files: PolicyFiles, standing: Standing | None
+) -> tuple[Samples, Standing]:
+    """Plays a part of the games for one rollout.
+
+    Args:
+        task: which part.
+        weights: of the policy.
+        files: of the player that it is trained against.
+        standing: where the last rollout ended; ``None`` begins the games.
+    """
+    torch.set_num_threads(1)
+    config, stage = task.config, task.stage
+    game = config.make_game()
+    players = [] if config.against is None else [config.against]
+    with torch.random.fork_rng(devices=[]), torch.no_grad(), compiled_once(game, "rollouts", *players):
+        policy = policy_with_weights(game, config.network, weights)
+        policy.precision = matrix_precision(config.precision, policy.device)
+        torch.manual_seed(int(np.random.SeedSequence((task.first_seed, task.done)).generate_state(1)[0]))
+        env = self_play_env(config, task.num_envs, task.first_seed, files)
+        spaces = env.observation_space, env.action_space
+        buffer = SelfPlayBuffer(stage.n_steps, *spaces, "cpu", stage.gae_lambda, stage.gamma, task.num_envs)
+        buffer.attach(env, stage.reward_scale)
+        if standing is None:
+            env.reset()
+        else:
+            env.games.states[:] = standing.states
+            env.games.observe()
+            buffer.load_pending(standing.waiting)
+        nothing = np.zeros(0)  # what SB3 also stores, and this buffer does not
+        for _ in range(stage.n_steps):
+            observations, masks = env.games.observations.copy(), env.games.action_masks.copy()
+            actions, values, log_probs = policy(torch.from_numpy(observations), action_masks=masks)
+            chosen = actions.numpy()
+            env.step(chosen)
+            buffer.add(observations, chosen, nothing, nothing, values, log_probs, masks)
+        buffer.compute_returns_and_advantage(None, None)
+        samples = buffer.samples()
+        buffer.reset()
+        return samples, Standing(env.games.states.copy(), buffer.waiting())
+
+
+class RolloutWorkers:
+    """The parts of a stage's games, one for each of ``stage.rollout_workers``.
+
+    Args:
+        executor: of the workers.
+        config: of the run.
+        stage: the stage.
+        first_seed: of the match with which the first game begins.
+    """
+
+    def __init__(self, executor: TaskExecutor, config: RunConfig, stage: PPO, first_seed: int) -> None:
+        self._executor, self._config, self._stage = executor, config, stage
+        self._files = executor.share(read_policy_files([] if config.against is None else [config.against]))
+        parts = np.array_split(np.arange(stage.n_envs), stage.rollout_workers or 1)
+        self._parts = [(len(part), first_seed + int(part[0])) for part in parts]
+        self._standings: list[Standing | None] = [None] * len(parts)
+
+    def collect(self, weights: Weights, done: int) -> list[Samples]:
+        """One rollout of all games; the parts in their order.
+
+        Args:
+            weights: of the policy.
+            done: samples of the stage before.
+        """
+        shared = self._executor.share(weights)
+        futures = [
+            self._executor.submit(
+                collect, RolloutTask(self._config, self._stage, *part, done), shared, self._files, standing
+            )
+            for part, standing in zip(self._parts, self._standings, strict=True)
+        ]
+        found = [future.result() for future in futures]
+        self._standings = [standing for _, standing in found]
+        torch.set_num_threads(self._config.threads)  # a worker in this process has set it, too
+        return [samples for samples, _ in found]

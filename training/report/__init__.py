@@ -1,0 +1,1 @@
+"""What a run writes about itself: progress, snapshots of the policy, a page."""

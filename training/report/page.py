@@ -1,0 +1,251 @@
+"""The report of a run: one HTML file that needs no other, to read on a screen or on paper."""
+
+from __future__ import annotations
+
+import io
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, StrictUndefined
+from markupsafe import Markup
+
+import trick_envs
+from training.config import PPO, RunConfig, dump_config
+from trick_envs.engine.game import Game
+from trick_envs.evaluation.duplicate import Result
+from trick_envs.evaluation.plots import COLOURS, draw_margins, draw_stages, in_samples, in_time
+from trick_envs.files import write_text
+
+TEMPLATE = Path(__file__).with_name("report.jinja").read_text(encoding="utf-8")  # before a run, not after it
+LARGE, SMALL = (5.2, 3.4), (3.6, 2.2)  # of charts, in inches, for the proportions of texts and lines
+FIGURES = {  # what is logged of learning: its title
+    "train/policy_gradient_loss": "policy loss",
+    "train/value_loss": "value loss",
+    "train/entropy_loss": "entropy loss (negative entropy)",
+    "train/approx_kl": "divergence per update",
+    "train/explained_variance": "explained variance of the returns",
+    "expert/loss_policy": "policy loss, from labels",
+    "expert/loss_value": "value loss, from labels",
+    "expert/agreement": "agreement with the search",
+}
+
+
+@dataclass(frozen=True)
+class Finished:
+    """All that the report of a finished run is about.
+
+    Attributes:
+        name: of the run.
+        config: of the run.
+        game: that was learned.
+        history: the evaluations on the way, as in ``progress.json``.
+        evaluation: the content of ``evaluation.json``.
+        past: names of the policies that were kept and of the last one, in chronological order.
+        cross: each of them against the earlier ones.
+        weights: how many numbers the network has.
+    """
+
+    name: str
+    config: RunConfig
+    game: Game
+    history: list[dict[str, Any]]
+    evaluation: dict[str, Any]
+    past: list[str]
+    cross: list[Result]
+    weights: int
+
+
+def write_report(path: Path, run: Finished) -> None:
+    """Writes the report; the file is replaced atomically."""
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    history = run.history
+    axes = in_samples(history), in_time(history)
+    text = environment.from_string(TEMPLATE).render(
+        run=run,
+        duration=_duration(run.evaluation["seconds"]),
+        facts=_facts(run),
+        stages=_stages(run),
+        ladder=_ladder(run.evaluation["results"]),
+        curves=[_chart(partial(draw_margins, history=history, positions=at, label=label)) for at, label in axes],
+        speed=_chart(partial(_draw_speed, run=run)),
+        figures=_figures(run),
+        cross=_cross(run),
+        config=dump_config(run.config),
+    )
+    write_text(path, text)
+
+
+def _facts(run: Finished) -> dict[str, str]:
+    """What the run was, in short."""
+    config, network = run.config, run.config.network
+    if network.kind == "suits":
+        layers = f"shared over suits, {network.depth} layers of {network.width}"
+    else:
+        layers = f"perceptron, {network.shared} shared, {network.policy} policy, {network.value} value"
+    return {
+        "game": f"{run.game.title}, {run.game.num_players} players",
+        "options": ", ".join(name for name, chosen in run.game.options.items() if chosen) or "none",
+        "deals per match": str(run.game.num_deals),
+        "reward": config.reward,
+        "plays against": config.against or "itself",
+        "starts from": config.start or "random weights",
+        "network": f"{layers}: {run.weights:,} weights",
+        "seed": str(config.seed),
+        "precision, device": f"{config.precision}, {config.device}",
+        "trick_envs": trick_envs.__version__,
+    }
+
+
+def _stages(run: Finished) -> list[dict[str, str]]:
+    """A row for each stage: method, budget, settings other than the defaults, time, and speed."""
+    rows, before = [], 0.0
+    for number, stage in enumerate(run.config.stages):
+        ppo = isinstance(stage, PPO)
+        budget = "total_samples" if ppo else "total_labels"
+        last = next((entry for entry in reversed(run.history) if entry["stage"] == number), None)
+        seconds = 0.0 if last is None else last["seconds"] - before
+        before += seconds
+        changed = stage.model_dump(exclude_defaults=True, exclude={"method", budget})
+        unit = "samples" if ppo else "labels"
+        rows.append({
+            "method": "PPO" if ppo else "expert iteration",
+            "budget": f"{getattr(stage, budget):,} {unit}",
+            "settings": ", ".join(f"{key} {value}" for key, value in changed.items()) or "the defaults",
+            "time": _duration(seconds),
+            "speed": f"{last['done'] / seconds:,.0f} {unit}/s" if last and seconds else "",
+        })  # fmt: skip
+    return rows
+
+
+def _ladder(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """A row for each opponent: the margin, and where its interval is drawn, in per cent of the width."""
+    ends = [end for one in results for end in _interval(one)]
+    low, high = min([0.0, *ends]), max([0.0, *ends])
+    scale = 100 / ((high - low) or 1.0)
+    rows = []
+    for one in results:
+        left, right = _interval(one)
+        rows.append({
+            **one,
+            "margin_text": _margin(one["margin"], one["half_width"]),
+            "as_one_text": _margin(one["margin_as_one"], one["half_width_as_one"]),
+            "left": (left - low) * scale,
+            "width": (right - left) * scale,
+            "at": (one["margin"] - low) * scale,
+            "zero": -low * scale,
+        })  # fmt: skip
+    return rows
+
+
+def _interval(result: dict[str, Any]) -> tuple[float, float]:
+    margin, half = result["margin"], result["half_width"]
+    return (margin - half, margin + half) if math.isfinite(half) else (margin, margin)
+
+
+def _cross(run: Finished) -> list[dict[str, Any]]:
+    """A row for each policy: its name, and its cells, ``None`` against itself."""
+    margins = {(one.player, one.opponent): (one.margin, one.half_width) for one in run.cross}
+    margins |= {(opponent, player): (-margin, half) for (player, opponent), (margin, half) in margins.items()}
+    largest = max((abs(margin) for margin, _ in margins.values()), default=0.0) or 1.0
+    return [
+        {
+            "name": player,
+            "cells": [
+                {
+                    "margin": f"{found[0]:+.2f}",
+                    "half_width": f"± {found[1]:.2f}",
+                    "shade": round(45 * abs(found[0]) / largest),
+                    "better": found[0] > 0,
+                }
+                if (found := margins.get((player, opponent)))
+                else None
+                for opponent in run.past
+            ],
+        }
+        for player in run.past
+    ]
+
+
+def _draw_speed(axes: Any, run: Finished) -> None:
+    """Samples or labels per second between two evaluations."""
+    from matplotlib.ticker import LogLocator, NullLocator
+
+    drawn: dict[str, tuple[list[float], list[float]]] = {}
+    before = {"stage": 0, "done": 0, "seconds": 0.0}
+    positions, label = in_time(run.history)
+    for entry, position in zip(run.history, positions, strict=True):
+        unit = "samples" if isinstance(run.config.stages[entry["stage"]], PPO) else "labels"
+        done = entry["done"] - (before["done"] if entry["stage"] == before["stage"] else 0)
+        times, rates = drawn.setdefault(unit, ([], []))
+        times.append(position)
+        rates.append(done / max(entry["seconds"] - before["seconds"], 0.1))
+        before = entry
+    for (unit, (times, rates)), colour in zip(drawn.items(), COLOURS, strict=False):
+        axes.plot(times, rates, marker="o", markersize=3, color=colour, label=f"{unit} per second")
+    draw_stages(axes, run.history, positions)
+    axes.set(xlabel=label, ylabel="per second")
+    if len(drawn) < 2:
+        axes.set_ylim(bottom=0)
+    else:
+        axes.set_yscale("log")
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.yaxis.set_minor_locator(NullLocator())
+        axes.yaxis.set_major_formatter("{x:,.0f}")
+    if drawn:
+        axes.legend()
+
+
+def _figures(run: Finished) -> list[tuple[str, Markup]]:
+    """A small chart for every figure that was logged: its title, and the chart."""
+    found = []
+    for name, title in FIGURES.items():
+        entries = [entry for entry in run.history if math.isfinite(entry.get("figures", {}).get(name, math.nan))]
+        if entries:
+            positions, label = in_samples(entries)
+            values = [entry["figures"][name] for entry in entries]
+            found.append((title, _chart(partial(_draw_line, positions=positions, values=values, label=label), SMALL)))
+    return found
+
+
+def _draw_line(axes: Any, positions: list[float], values: list[float], label: str) -> None:
+    axes.plot(positions, values, marker="o", markersize=3, color=COLOURS[0])
+    axes.set_xlabel(label)
+
+
+def _chart(draw: Callable[[Any], None], size: tuple[float, float] = LARGE) -> Markup:
+    """A chart as an SVG element for the page: its texts stay texts, its width is the page's."""
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "report", "font.size": 9}):
+        figure = Figure(figsize=size, layout="constrained")
+        axes = figure.add_subplot()
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.grid(axis="y", alpha=0.25, linewidth=0.6)
+        draw(axes)
+        file = io.StringIO()
+        figure.savefig(
+            file, format="svg", transparent=True, metadata=dict.fromkeys(("Creator", "Date", "Format", "Type"))
+        )
+    svg = file.getvalue()
+    svg = re.sub(
+        r' (xmlns(:\w+)?="[^"]*"|width="[\d.]+pt"|height="[\d.]+pt"|id="[\w.]+_\d+")', "", svg[svg.index("<svg") :]
+    )
+    return Markup(svg.replace("xlink:href", "href"))
+
+
+def _margin(margin: float, half_width: float) -> str:
+    return f"{margin:+.2f} ± {half_width:.2f}"
+
+
+def _duration(seconds: float) -> str:
+    minutes, left = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes:02} min"
+    return f"{minutes} min {left:02} s" if minutes else f"{left} s"

@@ -1,0 +1,92 @@
+"""The application that all commands are added to, and the options that several of them share."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from itertools import pairwise
+from pathlib import Path
+from typing import Annotated, Any
+
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
+try:
+    import typer
+    import typer.core
+    from rich.console import Console
+    from rich.text import Text
+except ImportError as missing:  # a core install
+    raise SystemExit(
+        "the trick command needs typer and rich: pip install 'trick_envs[cli]' ([train], to train)"
+    ) from missing
+
+app = typer.Typer(
+    help="Trick-taking card games for reinforcement learning: train, evaluate, measure.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+out, err = Console(markup=False), Console(stderr=True, markup=False)  # names may hold brackets
+
+
+def main() -> None:
+    """Runs the command line; errors that the user can fix are one message, not a traceback."""
+    try:
+        app()
+    except (ValueError, TypeError, OSError, ImportError) as error:
+        err.print(Text.assemble(("error:", "red"), f" {error}"), soft_wrap=True)
+        sys.exit(2)
+
+
+GameOption = Annotated[str, typer.Option("--game", help="The game, such as pepper.")]
+PlayersOption = Annotated[int | None, typer.Option("--num-players", help="Seats; the default is the game's own.")]
+DealsOption = Annotated[int, typer.Option("--deals", help="Maximum number of different deals per pair.")]
+HalfWidthOption = Annotated[
+    float | None,
+    typer.Option("--half-width", help="A pair stops when its 95 % interval is ± this (after 100 deals or more)."),
+]
+SeedOption = Annotated[int, typer.Option("--seed", help="Seed of deals and players.")]
+WorkersOption = Annotated[
+    int, typer.Option("--workers", min=1, help="Number of processes; the results do not depend on it.")
+]
+RayOption = Annotated[
+    str | None,
+    typer.Option(
+        "--ray",
+        metavar="[ADDRESS]",
+        help="Use Ray: a local one with as many workers as without it, or all cores of the cluster at HOST:PORT.",
+    ),
+]
+ArenaFolderOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--folder",
+        file_okay=False,
+        help="For finished deals and results; runs/arena-GAME-PLAYERS by default, with -seed-N and -publish appended.",
+    ),
+]
+JsonOption = Annotated[Path | None, typer.Option("--json", dir_okay=False, help="Also write the results to this file.")]
+PublishOption = Annotated[
+    bool,
+    typer.Option("--publish", help="For tables that are published: play deals that no choice was based on."),
+]
+
+
+class RayCommand(typer.core.TyperCommand):
+    """A command whose option ``--ray`` may stand alone, which means ``--ray local``."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        whole = []
+        for arg, following in pairwise([*args, ""]):
+            whole.append(arg)
+            if arg == "--ray" and not _is_address(following):
+                whole.append("local")
+        return super().parse_args(ctx, whole)
+
+
+def _is_address(text: str) -> bool:
+    """Whether this is an address of a cluster, and not a player such as pimc:10."""
+    from trick_envs.agents.spec import parse_spec
+
+    return re.fullmatch(r"auto|local|\S+:\d+", text) is not None and parse_spec(text).method is None

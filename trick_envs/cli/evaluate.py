@@ -1,0 +1,146 @@
+"""Commands that measure players: ``evaluate`` and ``arena``."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from trick_envs.cli.base import (
+    ArenaFolderOption,
+    DealsOption,
+    GameOption,
+    HalfWidthOption,
+    JsonOption,
+    PlayersOption,
+    PublishOption,
+    RayCommand,
+    RayOption,
+    SeedOption,
+    WorkersOption,
+    app,
+    out,
+)
+from trick_envs.evaluation.seeds import Purpose
+
+if TYPE_CHECKING:
+    from trick_envs.evaluation.arena import Pair, Plan, Standings
+
+
+@app.command(cls=RayCommand)
+def evaluate(
+    players: Annotated[
+        list[str],
+        typer.Argument(help="The player to measure, then its opponents (the ladder, if there are none)."),
+    ],
+    game: GameOption,
+    num_players: PlayersOption = None,
+    deals: DealsOption = 200,
+    half_width: HalfWidthOption = None,
+    seed: SeedOption = 0,
+    publish: PublishOption = False,
+    workers: WorkersOption = 1,
+    ray: RayOption = None,
+    folder: ArenaFolderOption = None,
+    json_file: JsonOption = None,
+) -> None:
+    """Measure one player against the ladder: random, greedy, pimc:10, ismcts:1000.
+
+    The same as trick arena, except that the opponents do not meet each other. Both use deals that the other has played.
+    """
+    from trick_envs.engine.registry import load_game
+    from trick_envs.evaluation.arena import LADDER, make_plan
+    from trick_envs.evaluation.duplicate import results_table
+    from trick_envs.files import write_json
+
+    player, *opponents = players
+    specs = [player, *(opponents or [rung for rung in LADDER if rung != player])]
+    plan = make_plan(load_game(game, num_players, 1), specs, deals, half_width, seed, _purpose(publish), True)
+    target = folder or _arena_folder(plan)
+    with resumable_arena():
+        standings = play_schedule(plan, target, workers, ray)
+    results = [standings.results[player, opponent] for opponent in specs[1:]]
+    out.print(results_table(results, standings.title))
+    out.print(f"deals saved in: {target}", highlight=False, soft_wrap=True)
+    if json_file is not None:
+        report = standings.as_dict()
+        head = {key: report[key] for key in ("game", "num_players", "seed", "purpose")}
+        write_json(json_file, {**head, "results": [result.as_dict() for result in results]})
+
+
+@app.command(cls=RayCommand)
+def arena(
+    players: Annotated[list[str], typer.Argument(help="Two players or more, such as random greedy pimc:10.")],
+    game: Annotated[
+        str, typer.Option("--game", help="The game, such as pepper; all: every game, one after the other.")
+    ],
+    num_players: PlayersOption = None,
+    deals: DealsOption = 1000,
+    half_width: HalfWidthOption = None,
+    seed: SeedOption = 0,
+    publish: PublishOption = False,
+    workers: WorkersOption = 1,
+    ray: RayOption = None,
+    folder: ArenaFolderOption = None,
+) -> None:
+    """Measure players against each other, every pair on duplicate deals."""
+    from trick_envs.engine.registry import game_names, load_game
+    from trick_envs.evaluation.arena import make_plan
+
+    loaded = [load_game(name, num_players, 1) for name in (game_names() if game == "all" else (game,))]
+    plans = [make_plan(one, players, deals, half_width, seed, _purpose(publish)) for one in loaded]
+    with resumable_arena():
+        for plan in plans:
+            default = _arena_folder(plan)
+            target = default if folder is None else folder / default.name if game == "all" else folder
+            standings = play_schedule(plan, target, workers, ray)
+            standings.write(target)
+            out.print(standings.table())
+            out.print(f"written: {target}", highlight=False, soft_wrap=True)
+
+
+@contextmanager
+def resumable_arena() -> Iterator[None]:
+    """Around an arena: says after Ctrl-C how to resume it."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        again = shlex.join(["trick", *sys.argv[1:]])
+        out.print(
+            f"stopped; finished deals are saved. Resume with the same command:\n  {again}",
+            highlight=False,
+            soft_wrap=True,
+        )
+        sys.exit(130)
+
+
+def _purpose(publish: bool) -> Purpose:
+    return Purpose.TEST if publish else Purpose.VALIDATION
+
+
+def _arena_folder(plan: Plan) -> Path:
+    """The default folder: one per game, seed and purpose, as an arena's folder holds the deals of one of each."""
+    seed = f"-seed-{plan.seed}" if plan.seed else ""
+    publish = "-publish" if plan.purpose == Purpose.TEST else ""
+    return Path("runs") / f"arena-{plan.game.name}-{plan.game.num_players}{seed}{publish}"
+
+
+def play_schedule(plan: Plan, folder: Path, workers: int, ray: str | None) -> Standings:
+    """Plays a plan, with a progress bar."""
+    if ray not in (None, "local") and workers > 1:
+        raise ValueError("--workers and --ray ADDRESS exclude each other: all cores of the cluster are workers")
+    from trick_envs.cli.progress import progress_bar
+    from trick_envs.evaluation.arena import play_arena
+
+    with progress_bar(out, transient=True) as bar:
+        task = bar.add_task(plan.game.name, total=None, note="")
+
+        def show(done: int, total: int, pair: Pair) -> None:
+            bar.update(task, completed=done, total=total, note=pair.note)
+
+        return play_arena(plan, folder, workers, show, ray)

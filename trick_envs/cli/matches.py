@@ -1,0 +1,122 @@
+"""Commands for single matches: ``simulate``, ``play``, ``replay`` and ``serve``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from trick_envs.cli.base import GameOption, PlayersOption, app, out
+
+
+@app.command()
+def simulate(
+    game: GameOption,
+    num_players: PlayersOption = None,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the cards and of the players.")] = 0,
+    num_deals: Annotated[int, typer.Option("--num-deals", min=1, help="Number of deals.")] = 1,
+    players: Annotated[
+        str, typer.Option("--players", help="The players: one spec for all, or one per seat, separated by commas.")
+    ] = "greedy",
+    file: Annotated[Path | None, typer.Option("--file", help="For the record; it is printed by default.")] = None,
+) -> None:
+    """Play a match and write its record."""
+    from trick_envs.agents import make_agent
+    from trick_envs.engine.registry import load_game
+    from trick_envs.engine.rng import MAX_SEED
+    from trick_envs.files import write_json
+    from trick_envs.matches.loop import play_match
+
+    loaded = load_game(game, num_players, num_deals)
+    specs = players.split(",")
+    if len(specs) not in (1, loaded.num_players):
+        raise ValueError(f"--players: expected 1 spec, or {loaded.num_players} separated by commas, not {len(specs)}")
+    seats = {
+        seat: make_agent(specs[seat % len(specs)], loaded, (seed + seat) % (MAX_SEED + 1))
+        for seat in range(loaded.num_players)
+    }
+    record = play_match(game, seats, seed, loaded.num_players, num_deals)
+    if file is None:
+        print(json.dumps(record))
+    else:
+        write_json(file, record)
+
+
+@app.command()
+def play(
+    game: Annotated[str | None, typer.Argument(help="The game, such as pepper.")] = None,
+    num_players: PlayersOption = None,
+    seat: Annotated[int, typer.Option("--seat", min=0, help="Your seat.")] = 0,
+    opponents: Annotated[
+        str | None,
+        typer.Option(
+            "--opponents",
+            help="One spec for all, or one for each, separated by commas, clockwise from your left; pretrained by "
+            "default, or a search where there is no trained policy.",
+        ),
+    ] = None,
+    seed: Annotated[int | None, typer.Option("--seed", min=0, help="Seed of the deals; random by default.")] = None,
+    deals: Annotated[int | None, typer.Option("--deals", min=1, help="Number of deals; default: the game's.")] = None,
+    record: Annotated[
+        Path | None,
+        typer.Option("--record", dir_okay=False, help="For the record; a new file in runs/play by default."),
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue the match of --record.")] = False,
+    pause: Annotated[float, typer.Option("--pause", min=0.0, help="Seconds for which a finished trick stays.")] = 2.0,
+    symbols: Annotated[bool, typer.Option("--symbols/--letters", help="How suits are written.")] = False,
+) -> None:
+    """Play a match in the terminal; as plain text if input or output is a file or a pipe."""
+    from trick_envs.play.terminal import play_match
+
+    if resume == (game is not None):
+        raise ValueError("name a game, such as pepper (or --resume with a --record)")
+    if resume and (record is None or any(given is not None for given in (num_players, opponents, seed, deals))):
+        raise ValueError("--resume needs the --record of a match, which goes on with its own players and deals")
+    play_match(game, num_players, seat, opponents, seed, deals, record, symbols, pause)
+
+
+@app.command()
+def replay(
+    file: Annotated[Path, typer.Argument(help="A match record, as written by trick simulate.")],
+    html: Annotated[
+        Path | None, typer.Option("--html", dir_okay=False, help="Write a page with every step to this file instead.")
+    ] = None,
+) -> None:
+    """Print a match from its record, trick by trick, after checking every action; or make a page of it."""
+    from trick_envs.matches.transcript import narrate
+
+    try:
+        record = json.loads(file.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{file}: not readable as JSON: {error}") from None
+    if html is None:
+        print(narrate(record))
+        return
+    from trick_envs.cli.progress import progress_bar
+    from trick_envs.play.web.export import replay_page
+
+    with progress_bar(out, transient=True) as bar:
+        task = bar.add_task("steps", total=None, note="")
+        page = replay_page(record, lambda done, total: bar.update(task, completed=done, total=total))
+    html.write_text(page, encoding="utf-8")
+    out.print(f"written: {html}", highlight=False, soft_wrap=True)
+
+
+@app.command()
+def serve(
+    game: Annotated[str, typer.Option("--game", help="The game that is dealt first.")] = "pepper",
+    host: Annotated[
+        str, typer.Option("--host", help="Where to listen; others can play too if it is not a loopback address.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="The port; 0: any that is free.")] = 8000,
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="Do not open a browser.")] = False,
+) -> None:
+    """Play and look at replays in the browser."""
+    from trick_envs.play.web import serve as run_server
+
+    def tell(address: str) -> None:
+        out.print(f"{address}  (Ctrl-C stops the server)", highlight=False, soft_wrap=True)
+
+    run_server(game, host, port, not no_browser, tell)

@@ -1,0 +1,158 @@
+"""Many games in lock step: every call plays one card in each, in compiled code."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from trick_envs.engine.arguments import load_game_for
+from trick_envs.engine.game import Game
+from trick_envs.engine.inspect import why_illegal
+from trick_envs.engine.kernels.playing import REWARDS
+from trick_envs.engine.rng import MAX_SEED, checked_seed, fresh_seed
+
+
+def reward_mode(reward: str) -> int:
+    """The number of a reward mode.
+
+    Raises:
+        ValueError: if there is no such mode.
+    """
+    if reward not in REWARDS:
+        raise ValueError(f"reward: expected one of {', '.join(map(repr, REWARDS))}, not {reward!r}")
+    return REWARDS.index(reward)
+
+
+class BatchEnv:
+    """``num_envs`` games of one kind in lock step, all seats in turn.
+
+    Every ``step`` names one card in every game (or in some), for whichever seat acts there. A finished match is
+    followed at once by the next one, with a seed from its own stream. The arrays below are written in place: copy what
+    you keep.
+
+    Args:
+        game: the game, such as ``"pepper"``.
+        num_envs: how many games.
+        num_players: seats, where the rules allow a choice.
+        num_deals: exact length of a match; ``None`` plays what the original plays or recommends.
+        reward: ``"score"``, ``"zero_sum"`` or ``"win"``.
+        options: the game's own options.
+
+    Attributes:
+        observations: ``(num_envs, D) int8``: what the seat to act sees (``game.layout`` says what is where).
+        action_masks: ``(num_envs, A) int8``: 1 for every legal action.
+        seats: ``(num_envs,) int64``: the seat to act.
+        rewards: ``(num_envs, players) float32``: what the last step paid every seat.
+        terminated: ``(num_envs,) bool``: matches that the last step ended.
+        states: ``(num_envs,)`` records: the positions. They are trusted (in a pickle, too): compiled code checks no
+            bounds, so write only records here that come from such ``states`` or from ``game.resample``.
+        game: the game.
+    """
+
+    def __init__(
+        self,
+        game: str,
+        num_envs: int,
+        num_players: int | None = None,
+        num_deals: int | None = None,
+        reward: str = "score",
+        **options: Any,
+    ) -> None:
+        if isinstance(num_envs, bool) or not isinstance(num_envs, (int, np.integer)) or num_envs < 1:
+            raise ValueError(f"num_envs: expected a whole number of 1 or more, not {num_envs!r}")
+        self.game: Game = load_game_for(BatchEnv.__init__, game, num_players, num_deals, options)
+        self.num_envs, self.num_players = int(num_envs), self.game.num_players
+        self.reward = reward
+        self._mode = reward_mode(reward)
+        self.states = np.zeros(num_envs, self.game.dtype)
+        self.observations = np.zeros((num_envs, self.game.layout.size), np.int8)
+        self.action_masks = np.zeros((num_envs, self.game.num_actions), np.int8)
+        self.seats = np.zeros(num_envs, np.int64)
+        self.rewards = np.zeros((num_envs, self.num_players), np.float32)
+        self.terminated = np.zeros(num_envs, np.bool_)
+        self._all = np.arange(self.num_envs)
+        self._cards = np.zeros(self.num_envs, np.int64)
+        self._started = False
+
+    def reset(self, seed: int | Sequence[int] | npt.NDArray[Any] | None = None) -> None:
+        """Starts a match in every game.
+
+        Args:
+            seed: game ``i`` gets ``seed + i`` (the match that the other interfaces play with that seed), or a
+                sequence with one seed per game. ``None`` continues each game's own random stream.
+
+        Raises:
+            ValueError: for an invalid seed.
+        """
+        if seed is None and self._started:
+            seeds = [int(self.game.kernels.next_seed(self.states[i : i + 1])) for i in range(self.num_envs)]
+        elif seed is None or isinstance(seed, (int, np.integer)):
+            first = fresh_seed() if seed is None else checked_seed(seed)
+            seeds = [(first + i) % (MAX_SEED + 1) for i in range(self.num_envs)]
+        else:
+            seeds = [checked_seed(one) for one in seed]
+            if len(seeds) != self.num_envs:
+                raise ValueError(f"seed: expected {self.num_envs} seeds, one per game, not {len(seeds)}")
+        self.game.kernels.reset_batch(self.states, self.game.template, np.array(seeds, np.uint64))
+        self.observe()
+        self.rewards[:] = 0
+        self.terminated[:] = False
+
+    def observe(self) -> None:
+        """Recomputes observations, masks and seats, after a change to ``states``."""
+        self.game.kernels.observe_batch(self.states, self.observations, self.action_masks, self.seats)
+        self._started = True
+
+    def step(
+        self, actions: npt.ArrayLike, env_ids: npt.ArrayLike | None = None
+    ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.bool_]]:
+        """Plays one card in every game, or in some.
+
+        Args:
+            actions: ``(B,)`` integers, one for each game that is played: the action of the seat to act there.
+            env_ids: indices of the games to play, ascending; the others do not change, and their rewards are 0.
+                ``None`` plays all.
+
+        Returns:
+            ``(num_envs, players) float32`` rewards and ``(num_envs,) bool``, which matches ended. The next step overwrites
+            both. Where a match ended, observations already show the next one.
+
+        Raises:
+            ValueError: if an action is illegal; names game, seat, card and rule. No game has moved then.
+        """
+        if not self._started:
+            raise RuntimeError("call reset() before step()")
+        games = self._all if env_ids is None else self._checked_rows(env_ids)
+        chosen = np.asarray(actions)
+        if chosen.shape != games.shape or chosen.dtype.kind not in "iu":
+            raise ValueError(
+                f"actions: expected {len(games)} whole numbers, shape ({len(games)},), "
+                f"not shape {chosen.shape} of {chosen.dtype}"
+            )
+        chosen = chosen.astype(np.int64, copy=False)
+        kernels = self.game.kernels
+        wrong = kernels.resolve_rows(self.states, games, chosen, self._cards)
+        if wrong >= 0:
+            i = int(games[wrong])
+            raise ValueError(f"game {i}: {why_illegal(self.game, self.states[i : i + 1], int(chosen[wrong]))}")
+        if env_ids is not None:
+            self.rewards[:] = 0
+            self.terminated[:] = False
+        kernels.step_rows(
+            self.states, self.game.template, games, self._cards, self._mode, self.observations, self.action_masks,
+            self.seats, self.rewards, self.terminated,
+        )  # fmt: skip
+        return self.rewards, self.terminated
+
+    def _checked_rows(self, env_ids: npt.ArrayLike) -> npt.NDArray[np.int64]:
+        games = np.asarray(env_ids)
+        inside = games.ndim == 1 and games.dtype.kind in "iu" and ((games >= 0) & (games < self.num_envs)).all()
+        if not inside or (games[1:] <= games[:-1]).any():
+            raise ValueError(f"env_ids: expected ascending whole numbers of 0 to {self.num_envs - 1}, not {env_ids!r}")
+        return games.astype(np.int64, copy=False)
+
+    def __repr__(self) -> str:
+        return f"<BatchEnv of {self.num_envs} x {self.game}>"

@@ -1,0 +1,69 @@
+"""Reading a game's record in Python: what lies where, who holds what, and why a card may not be played."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from trick_envs.engine.cards import members
+from trick_envs.engine.game import Game
+from trick_envs.engine.state import FOLLOW, KEEP, OVER, PHASES, PICK, States
+
+
+def phase_name(states: States) -> str:
+    """The phase of ``states[0]``: ``"lead"``, ``"follow"``, ``"pass"``, ``"keep"``, ``"pick"`` or ``"over"``."""
+    return PHASES[int(states["phase"][0])]
+
+
+def observe(game: Game, states: States, seat: int) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int8]]:
+    """What a seat sees in ``states[0]``: observation ``(D,)`` and action mask ``(A,)``, fresh arrays."""
+    observation, mask = np.empty(game.layout.size, np.int8), np.empty(game.num_actions, np.int8)
+    game.kernels.observe(states, 0, seat, observation, mask)
+    return observation.astype(np.float32), mask
+
+
+def dealt(game: Game, order: Any) -> tuple[list[list[str]], list[str]]:
+    """The hands as dealt, each sorted, and the stock in drawing order, from a record's ``order``."""
+    n, size, deck = game.num_players, game.hand_size, game.deck
+    hands = [deck.format_all(map(int, order[seat * size : (seat + 1) * size])) for seat in range(n)]
+    return hands, [deck.format(int(card)) for card in order[n * size : deck.size]]
+
+
+def places(game: Game, states: States) -> dict[str, list[int]]:
+    """Every place of ``states[0]`` with its cards: ``hand 0``, ``hand 1``, …, ``table``, ``pile 0``, …"""
+    found = {}
+    for name, place in game.type.places.items():
+        row = states[name][0]
+        if place.per_seat:
+            found.update({f"{name} {seat}": members(row[seat]) for seat in range(game.num_players)})
+        else:
+            found[name] = members(row)
+    return found
+
+
+def led_cards(game: Game, states: States) -> list[str]:
+    """The cards that the leader has in the trick of ``states[0]``."""
+    state = states[0]
+    by_leader = (i for i in range(int(state.trick_size)) if state.trick_seat[i] == state.trick_seat[0])
+    return [game.deck.format(int(state.trick[i])) for i in by_leader]
+
+
+def why_illegal(game: Game, states: States, action: int) -> str:
+    """Why the seat to act in ``states[0]`` may not name this action: the seat, the card, the rule."""
+    deck, phase, seat = game.deck, int(states["phase"][0]), int(states["seat"][0])
+    if not 0 <= action < game.num_actions:
+        return f"action {action} is no card: actions are 0 to {game.num_actions - 1}"
+    if phase == OVER:
+        return f"the match is over: nobody plays {deck.format(action)}"
+    card, who = deck.format(action), f"player_{seat}"
+    legal = deck.format_all(members(game.kernels.legal_cards(states)))
+    lies = places(game, states)
+    own = [name for place in game.type.hand_places for name in deck.format_all(lies[f"{place} {seat}"])]
+    if card not in own and phase not in (KEEP, PICK):
+        reason = f"{who} does not have {card}"
+    else:
+        verb, led = ("play", f" (led: {' '.join(led_cards(game, states))})") if phase == FOLLOW else (PHASES[phase], "")
+        reason = f"{who} may not {verb} {card}: {game.type.legality_rules[phase]}{led}"
+    return f"{reason}; legal now: {' '.join(dict.fromkeys(legal))}"

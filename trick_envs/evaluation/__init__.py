@@ -1,0 +1,1 @@
+"""How strong players are: duplicate deals, the arena, benchmarks."""

@@ -1,0 +1,175 @@
+"""Two players of an arena: their deals, played in chunks."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from trick_envs.agents import Actions, Agent
+from trick_envs.agents.policy_files import PolicyFiles, make_agent_from
+from trick_envs.engine.batch import BatchEnv
+from trick_envs.engine.game import Game
+from trick_envs.evaluation.arena.schedule import Plan, Player
+from trick_envs.evaluation.duplicate import Result, make_result, play_margins, short_name
+from trick_envs.evaluation.seeds import Purpose
+from trick_envs.parallel.compiled import compiled_once
+
+CHUNK = 20  # deals that are played and saved together, and after which a pair checks whether it may stop
+MIN_DEALS = 100  # before a pair may stop early: with fewer deals the estimate of the interval itself is too noisy
+
+
+@dataclass(frozen=True)
+class Task:
+    """A chunk to play."""
+
+    game: Game
+    players: tuple[Player, Player]
+    purpose: Purpose
+    seed: int
+    first: int
+    deals: int
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """A chunk that was played: a line of the log.
+
+    Attributes:
+        players: their ids.
+        first: number of the first deal.
+        margins: per deal the first player's margin over the second, both ways, as ``play_margins`` returns them.
+        decisions: how many each of the two has made.
+        seconds: how long they took.
+    """
+
+    players: tuple[str, str]
+    first: int
+    margins: list[list[float]]
+    decisions: tuple[int, int]
+    seconds: tuple[float, float]
+
+
+class _Timed:
+    """A player whose decisions are counted and timed."""
+
+    def __init__(self, agent: Agent) -> None:
+        self.name, self.seed = agent.name, agent.seed
+        self._agent, self.decisions, self.seconds = agent, 0, 0.0
+
+    def act(self, observations: Any, action_masks: Any, states: Any = None) -> Actions:
+        began = time.perf_counter()
+        actions = self._agent.act(observations, action_masks, states)
+        self.seconds += time.perf_counter() - began
+        self.decisions += len(actions)
+        return actions
+
+
+_agents: dict[tuple[Player, Game], Agent] = {}
+
+
+def _agent(player: Player, game: Game, files: PolicyFiles) -> Agent:
+    """The player, loaded once per process, and compiled by a first decision."""
+    if (player, game) in _agents:
+        return _agents[player, game]
+    agent = _agents[player, game] = make_agent_from(files, player.spec, game)
+    games = BatchEnv(game.name, 1, game.num_players, 1, "score", **game.options)
+    games.reset(0)
+    agent.act(games.observations, games.action_masks, games.states)  # compilation is no part of its speed
+    return agent
+
+
+def play_chunk(task: Task, files: PolicyFiles) -> Chunk:
+    """Plays a chunk of deals, both ways; ``files`` has the players' policies."""
+    with compiled_once(task.game, "arena", *(player.spec for player in task.players)):
+        one, other = (_Timed(_agent(player, task.game, files)) for player in task.players)
+        margins = play_margins(task.game, (one, other), task.purpose, task.seed, task.first, task.deals)
+    return Chunk(
+        (task.players[0].id, task.players[1].id), task.first, margins.tolist(),
+        (one.decisions, other.decisions), (round(one.seconds, 6), round(other.seconds, 6)),
+    )  # fmt: skip
+
+
+class Pair:
+    """Two players and what they have played.
+
+    Attributes:
+        players: in the order of their digests and specs, whatever the order in which they were given. So the results of
+            a policy do not depend on where its file lies.
+        margins: as in a ``Chunk``, of the deals that count: from the first one up to the first that is missing, or up
+            to the one after which the interval was narrow enough.
+    """
+
+    def __init__(self, plan: Plan, one: Player, other: Player) -> None:
+        self.players = (one, other) if one.rank < other.rank else (other, one)
+        self.margins: list[list[float]] = []
+        self._plan = plan
+        self._chunk = 1 if one.searches or other.searches else CHUNK
+        self._chunks: dict[int, Chunk] = {}
+        self._started: set[int] = set()
+        self._all_before = 0  # have been started
+        self._narrow = False
+
+    @property
+    def ids(self) -> tuple[str, str]:
+        """The players' ids."""
+        return self.players[0].id, self.players[1].id
+
+    @property
+    def is_open(self) -> bool:
+        """Whether more deals are needed."""
+        return len(self.margins) < self._plan.deals and not self._narrow
+
+    @property
+    def result(self) -> Result:
+        """The first player against the second, on the deals that count."""
+        return make_result(self.players[0].spec, self.players[1].spec, self.margins)
+
+    @property
+    def note(self) -> str:
+        """The result so far, in a line."""
+        if not self.margins:
+            return ""
+        result = self.result
+        one, other = short_name(result.player), short_name(result.opponent)
+        return f"{one} over {other}: {result.margin:+.2f} ± {result.half_width:.2f}"
+
+    def next_task(self, ahead: int) -> Task | None:
+        """The next chunk that has not been started, if more deals are needed.
+
+        Args:
+            ahead: how many chunks may be played beyond the deals that count, if the pair may stop early.
+        """
+        plan, begin = self._plan, len(self.margins)
+        if self.is_open:
+            end = plan.deals if plan.half_width is None else min(begin + ahead * self._chunk, plan.deals)
+            for first in range(max(begin, self._all_before), end, self._chunk):
+                if first not in self._chunks and first not in self._started:
+                    self._all_before = first
+                    return Task(plan.game, self.players, plan.purpose, plan.seed, first, self._length(first))
+        return None
+
+    def _length(self, first: int) -> int:
+        return min(self._chunk, self._plan.deals - first)
+
+    def start(self, task: Task) -> None:
+        """Marks a chunk as being played."""
+        self._started.add(task.first)
+
+    def add(self, chunk: Chunk) -> None:
+        """Counts a finished chunk; one that does not fit the plan's chunks is ignored."""
+        if chunk.first % self._chunk or len(chunk.margins) != self._length(chunk.first):
+            return
+        self._chunks[chunk.first] = chunk
+        while self.is_open and len(self.margins) in self._chunks:
+            self.margins += self._chunks[len(self.margins)].margins
+            checks = len(self.margins) >= MIN_DEALS and len(self.margins) % CHUNK == 0
+            if self._plan.half_width is not None and checks:
+                self._narrow = self.result.half_width <= self._plan.half_width
+
+    def speed(self) -> Iterator[tuple[Player, float]]:
+        """Decisions per second of each player."""
+        for i, player in enumerate(self.players):
+            seconds = sum(chunk.seconds[i] for chunk in self._chunks.values())
+            yield player, sum(chunk.decisions[i] for chunk in self._chunks.values()) / max(seconds, 1e-9)

@@ -1,0 +1,136 @@
+"""What an arena plays, and the code that its results depend on."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import trick_envs
+from trick_envs.agents import Agent, make_agent
+from trick_envs.agents.spec import parse_spec
+from trick_envs.engine.compile import sources_digest
+from trick_envs.engine.game import Game
+from trick_envs.evaluation import duplicate, seeds
+from trick_envs.evaluation.seeds import Purpose, check_run_seed
+
+MAX_DEALS = 1_000_000
+LADDER = ("random", "greedy", "pimc:10", "ismcts:1000")  # the default opponents of a player that is evaluated
+
+_PACKAGE = Path(trick_envs.__file__).parent
+# What an arena's results depend on beside the engine and the game.
+_FOLDERS = (_PACKAGE / "agents", _PACKAGE / "matches")
+_FILES = (
+    _PACKAGE / "discovery.py",
+    _PACKAGE / "interfaces" / "batch.py",
+    Path(duplicate.__file__),
+    Path(seeds.__file__),
+)
+
+
+@dataclass(frozen=True)
+class Player:
+    """A player, and the content of its file when the arena began.
+
+    Attributes:
+        spec: as ``make_agent`` takes it.
+        digest: of its policy file, or of the source file of a plug-in's class; empty for built-in players.
+    """
+
+    spec: str
+    digest: str = ""
+
+    @property
+    def id(self) -> str:
+        """Distinguishes it from all others, also from an earlier policy in the same file."""
+        return f"{self.spec}@{self.digest}" if self.digest else self.spec
+
+    @property
+    def rank(self) -> tuple[str, str]:
+        """Orders the players of a pair: built-in ones first."""
+        return self.digest, self.spec
+
+    @property
+    def searches(self) -> bool:
+        """Whether it is so slow that each of its deals is saved at once."""
+        return parse_spec(self.spec).method is not None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What an arena plays.
+
+    Attributes:
+        game: the game, with matches of a single deal.
+        players: who takes part.
+        deals: maximum number of deals per pair.
+        half_width: a pair stops when its 95 % interval is ± this or narrower; ``None`` plays all deals.
+        seed: of deals and players.
+        purpose: what the results are for; every purpose has deals of its own.
+        only_first: the first player meets all others, and the others do not meet each other.
+    """
+
+    game: Game
+    players: tuple[Player, ...]
+    deals: int
+    half_width: float | None
+    seed: int
+    purpose: Purpose
+    only_first: bool = False
+
+    def pairs(self) -> list[tuple[Player, Player]]:
+        """Who meets whom."""
+        first = self.players[:1] if self.only_first else self.players
+        return [(one, other) for i, one in enumerate(first) for other in self.players[i + 1 :]]
+
+
+def make_plan(
+    game: Game,
+    specs: Sequence[str],
+    deals: int = 1000,
+    half_width: float | None = None,
+    seed: int = 0,
+    purpose: Purpose = Purpose.VALIDATION,
+    only_first: bool = False,
+) -> Plan:
+    """Checks what an arena is to play.
+
+    Raises:
+        ValueError: for fewer than two players, the same one twice, an unknown spec, a policy of another game, or a
+            number that is out of range.
+    """
+    if len(specs) < 2:
+        raise ValueError(f"an arena needs two players or more, such as random greedy; got {', '.join(specs) or 'none'}")
+    twice = sorted({spec for spec in specs if specs.count(spec) > 1})
+    if twice:
+        raise ValueError(f"named twice: {', '.join(twice)} (a player does not meet itself)")
+    if not 2 <= deals <= MAX_DEALS:
+        raise ValueError(f"deals: expected 2 to {MAX_DEALS:,}, not {deals}")
+    check_run_seed(seed)
+    if half_width is not None and not half_width > 0:
+        raise ValueError(f"half width: expected a number of points above 0, not {half_width}")
+    players = tuple(Player(spec, _player_digest(spec, game, make_agent(spec, game))) for spec in specs)
+    return Plan(game, players, deals, half_width, seed, purpose, only_first)
+
+
+def _player_digest(spec: str, game: Game, agent: Agent) -> str:
+    """The digest of a player's own file; built-in players have none, they are part of ``code_digest``."""
+    file = parse_spec(spec).policy_file(game)
+    if file is None:
+        source = getattr(sys.modules.get(type(agent).__module__), "__file__", None)
+        file = Path(source) if source and not Path(source).is_relative_to(_PACKAGE) else None
+    return hashlib.sha256(file.read_bytes()).hexdigest()[:16] if file is not None else ""
+
+
+def code_digest(game: Game) -> str:
+    """A digest of all code that an arena's results depend on: chunks of different code do not mix.
+
+    It covers the folder of the game (also of a plug-in), the engine, the players, and how deals are seeded and played.
+    """
+    folders = dict.fromkeys(Path(str(module.__file__)).parent for module in game.type.modules)
+    digest = hashlib.sha256(sources_digest(*folders, *_FOLDERS).encode())
+    for file in _FILES:
+        digest.update(file.read_bytes())
+    return digest.hexdigest()[:16]

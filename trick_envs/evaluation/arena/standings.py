@@ -1,0 +1,135 @@
+"""The results of an arena, as a table and as files."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from openskill.models import PlackettLuce
+
+from trick_envs.evaluation.arena.pair import Pair
+from trick_envs.evaluation.arena.schedule import Plan
+from trick_envs.evaluation.duplicate import Result, make_result, short_name
+from trick_envs.evaluation.plots import heat_map
+from trick_envs.files import write_json, write_text
+
+
+class Standings:
+    """The table of an arena.
+
+    Attributes:
+        plan: what was played.
+        results: by player and opponent, both ways round.
+        ratings: mean and standard deviation for every player, from who won how many deals (Plackett-Luce, by
+            openskill): a summary only, which ignores by how many points.
+        speed: decisions per second of every player, in the pair in which it was fastest (against a search, which plays
+            one deal at a time, a fast player has small batches). Measured by the clock, so never the same twice.
+    """
+
+    def __init__(self, plan: Plan, pairs: Sequence[Pair]) -> None:
+        self.plan = plan
+        self.names = [player.spec for player in plan.players]
+        self.results: dict[tuple[str, str], Result] = {}
+        for pair in pairs:
+            result = pair.result
+            reverse = 0.0 - np.array(pair.margins)[:, ::-1]
+            self.results[result.player, result.opponent] = result
+            self.results[result.opponent, result.player] = make_result(result.opponent, result.player, reverse)
+        self.ratings = self._rate(pairs)
+        self.speed = dict.fromkeys(self.names, 0.0)
+        for pair in pairs:
+            for player, speed in pair.speed():
+                self.speed[player.spec] = max(speed, self.speed[player.spec])
+
+    def _rate(self, pairs: Sequence[Pair]) -> dict[str, tuple[float, float]]:
+        model = PlackettLuce(tau=0.0)  # players do not change while they play
+        ratings = {name: model.rating(name=name) for name in self.names}
+        pairs = sorted(pairs, key=lambda pair: pair.ids)
+        for deal in range(max(len(pair.margins) for pair in pairs)):
+            for pair in pairs:
+                if deal < len(pair.margins):
+                    one, other = (player.spec for player in pair.players)
+                    margin = round(sum(pair.margins[deal]), 9)  # rounding errors must not decide who has won
+                    ranks = [float(margin < 0), float(margin > 0)]
+                    (ratings[one],), (ratings[other],) = model.rate([[ratings[one]], [ratings[other]]], ranks=ranks)
+        return {name: (rating.mu, rating.sigma) for name, rating in ratings.items()}
+
+    @property
+    def title(self) -> str:
+        """The game and the number of players."""
+        return f"{self.plan.game.title}, {self.plan.game.num_players} players"
+
+    def rows(self) -> list[Result]:
+        """All results in the order of the players."""
+        wanted = [(one, other) for one in self.names for other in self.names]
+        return [self.results[names] for names in wanted if names in self.results]
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON: the same for the same plan and code, on the same machine, to the last bit."""
+        plan = self.plan
+        return {
+            "game": plan.game.name,
+            "num_players": plan.game.num_players,
+            "seed": plan.seed,
+            "purpose": plan.purpose.name.lower(),
+            "deals": plan.deals,
+            "half_width": plan.half_width,
+            "players": [
+                {"player": name, "rating": self.ratings[name][0], "rating_deviation": self.ratings[name][1]}
+                for name in self.names
+            ],
+            "results": [result.as_dict() for result in self.rows()],
+        }
+
+    def write(self, folder: Path) -> None:
+        """Writes ``results.json``, ``results.csv``, ``results.md``, ``heatmap.png`` and ``speed.json``."""
+        write_json(folder / "results.json", self.as_dict())
+        rows = io.StringIO()
+        table = csv.DictWriter(rows, Result.__dataclass_fields__, lineterminator="\n")
+        table.writeheader()
+        table.writerows(result.as_dict() for result in self.rows())
+        write_text(folder / "results.csv", rows.getvalue())
+        write_text(folder / "results.md", self.markdown())
+        found = [[self.results.get((one, other)) for other in self.names] for one in self.names]
+        cells = [[(cell.margin, cell.half_width) if cell else None for cell in row] for row in found]
+        heat_map(self._labels(), cells, folder / "heatmap.png", self.title)
+        write_json(folder / "speed.json", {name: round(speed, 1) for name, speed in self.speed.items()})
+
+    def _labels(self) -> list[str]:
+        """Short names, if they distinguish the players."""
+        short = [short_name(name) for name in self.names]
+        return short if len(set(short)) == len(short) else self.names
+
+    def _cells(self, one: str) -> list[str]:
+        """A row of the cross table."""
+        found = [self.results.get((one, other)) for other in self.names]
+        return [f"{cell.margin:+.2f} ± {cell.half_width:.2f}" if cell else "" for cell in found]
+
+    def markdown(self) -> str:
+        """The cross table in Markdown."""
+        lines = [[self.title, *(f"over {name}" for name in self.names)], ["---"] * (len(self.names) + 1)]
+        lines += [[name, *self._cells(name)] for name in self.names]
+        return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+    def table(self) -> Any:
+        """The cross table for the terminal."""
+        from rich.box import SIMPLE
+        from rich.table import Table
+
+        deals = sorted({result.deals for result in self.results.values()})
+        played = f"{deals[0]}" if len(deals) == 1 else f"{deals[0]} to {deals[-1]}"
+        caption = f"points per deal, with 95 % interval; {played} deals per pair"
+        table = Table(title=self.title, caption=caption, box=SIMPLE, show_lines=True)
+        table.add_column("player\ndecisions/s", min_width=11, overflow="fold")
+        for number in range(1, len(self.names) + 1):
+            table.add_column(f"over {number}", justify="right", no_wrap=True)
+        table.add_column("rating", justify="right", no_wrap=True)
+        for number, (name, label) in enumerate(zip(self.names, self._labels(), strict=True), 1):
+            mean, deviation = self.ratings[name]
+            cells = [cell.replace(" ± ", "\n±") for cell in self._cells(name)]
+            table.add_row(f"{number} {label}\n{self.speed[name]:,.0f}", *cells, f"{mean:.1f}\n±{deviation:.1f}")
+        return table

@@ -1,0 +1,210 @@
+"""How strong a player is: one protocol and one type of result for runs, best responses, evaluations and arenas.
+
+Every deal is played several times with the same cards (duplicate deals), so that the luck of the deal cancels:
+
+- one game for every seat of a single player among opponents,
+- one game for every seat of a single opponent among such players,
+- in team games one game for each team of the player, the opponent being the other team.
+
+The margin is what the player scores more than the opponent per seat and deal, the mean of both ways. The confidence
+interval is over deals, which are independent.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from trick_envs.agents import Agent
+from trick_envs.engine.batch import BatchEnv
+from trick_envs.engine.game import Game
+from trick_envs.evaluation.seeds import Purpose, match_seeds, player_seeds
+from trick_envs.matches.loop import choose_actions
+from trick_envs.matches.seating import seatings
+
+MAX_GAMES = 4096  # that are played side by side
+Z_95 = 1.959964  # standard errors on either side of a mean that make a 95 % interval
+
+
+@dataclass(frozen=True)
+class Result:
+    """One player against another, on duplicate deals.
+
+    Attributes:
+        player: who was measured.
+        opponent: against whom.
+        deals: number of different deals.
+        margin: the player's points per deal minus the opponent's, the mean of both ways.
+        half_width: the 95 % confidence interval is ``margin`` ± this.
+        margin_as_one: the margin of a single player among opponents alone, as exploitability needs it. In team games
+            the same as ``margin``.
+        half_width_as_one: the 95 % confidence interval is ``margin_as_one`` ± this.
+    """
+
+    player: str
+    opponent: str
+    deals: int
+    margin: float
+    half_width: float
+    margin_as_one: float
+    half_width_as_one: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self)
+
+
+def make_result(player: str, opponent: str, margins: npt.ArrayLike) -> Result:
+    """The result of some deals.
+
+    Args:
+        player: who was measured.
+        opponent: against whom.
+        margins: ``(deals, 2)``, from ``play_margins``.
+    """
+    both_ways = np.asarray(margins, np.float64)
+    mean, as_one = both_ways.mean(axis=1), both_ways[:, 0]
+    return Result(
+        player, opponent, len(mean),
+        float(mean.mean()), half_width_95(mean),
+        float(as_one.mean()), half_width_95(as_one),
+    )  # fmt: skip
+
+
+def half_width_95(margins: npt.ArrayLike) -> float:
+    """The 95 % confidence interval of the mean is the mean ± this; infinite for fewer than two numbers."""
+    values = np.asarray(margins, np.float64)
+    return Z_95 * float(values.std(ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else math.inf
+
+
+def evaluate(
+    game: Game,
+    player: Agent,
+    opponent: Agent,
+    deals: int,
+    seed: int = 0,
+    purpose: Purpose = Purpose.VALIDATION,
+    on_progress: Callable[[int], None] | None = None,
+) -> Result:
+    """Measures a player against another on duplicate deals.
+
+    Args:
+        game: the game; deals are played one by one, whatever its ``num_deals``.
+        player: who is measured.
+        opponent: against whom.
+        deals: number of different deals.
+        seed: of the deals and of the players' random choices.
+        purpose: what the result is for; every purpose has deals of its own.
+        on_progress: called with the number of deals just finished.
+    """
+    margins = play_margins(game, (player, opponent), purpose, seed, 0, deals, on_progress)
+    return make_result(player.name, opponent.name, margins)
+
+
+def play_margins(
+    game: Game,
+    players: tuple[Agent, Agent],
+    purpose: Purpose,
+    seed: int,
+    first: int,
+    deals: int,
+    on_progress: Callable[[int], None] | None = None,
+) -> npt.NDArray[np.float64]:
+    """Plays consecutive deals of an evaluation. Results do not depend on how an evaluation is cut into such calls.
+
+    Args:
+        game: the game.
+        players: the player and its opponent; their seeds are set.
+        purpose: what the result is for.
+        seed: of the evaluation.
+        first: number of the first deal.
+        deals: how many deals.
+        on_progress: called with the number of deals just finished.
+
+    Returns:
+        ``(deals, 2)`` margins per deal, of a single player among opponents, and of the players over a single opponent
+        among them.
+    """
+    for player, player_seed in zip(players, player_seeds(purpose, seed), strict=True):
+        player.seed(player_seed)
+    points = play_deals(game, players, match_seeds(purpose, seed, first, deals), on_progress)
+    lineup = lineups(game)
+    own, others = (points.mean(axis=2, where=lineup == index) for index in (0, 1))
+    ways = (own - others).reshape(deals, -1, len(seatings(game))).mean(axis=2)
+    return np.repeat(ways, 2 // ways.shape[1], axis=1)  # in team games one way is both
+
+
+def lineups(game: Game) -> npt.NDArray[np.int64]:
+    """Who sits where in the games of one deal: ``(L, num_players)``, 0 for the player and 1 for its opponent.
+
+    First every seating of a single player, then every seating of a single opponent. Where both have the same number
+    of seats, as in team games, every seating of the player is both ways at once.
+    """
+    seats = seatings(game)
+    lineup = np.ones((len(seats), game.num_players), np.int64)
+    for row, taken in zip(lineup, seats, strict=True):
+        row[list(taken)] = 0
+    return lineup if 2 * len(seats[0]) == game.num_players else np.concatenate([lineup, 1 - lineup])
+
+
+def play_deals(
+    game: Game,
+    players: tuple[Agent, Agent],
+    seeds: npt.NDArray[np.uint64],
+    on_progress: Callable[[int], None] | None = None,
+) -> npt.NDArray[np.float64]:
+    """Plays a deal for every seed, in every lineup.
+
+    Returns:
+        ``(deals, L, num_players)`` points, in the order of ``seeds`` and ``lineups(game)``.
+    """
+    lineup = lineups(game)
+    points = np.zeros((len(seeds), len(lineup), game.num_players))
+    at_once = max(1, MAX_GAMES // len(lineup))
+    for start in range(0, len(seeds), at_once):
+        batch = seeds[start : start + at_once]
+        who = np.tile(lineup, (len(batch), 1))
+        played = _play_one_deal_each(game, players, np.repeat(batch, len(lineup)), who)
+        points[start : start + len(batch)] = played.reshape(len(batch), len(lineup), -1)
+        if on_progress is not None:
+            on_progress(len(batch))
+    return points
+
+
+def _play_one_deal_each(
+    game: Game, players: tuple[Agent, Agent], seeds: npt.NDArray[np.uint64], who: npt.NDArray[np.int64]
+) -> npt.NDArray[np.float32]:
+    games = BatchEnv(game.name, len(seeds), game.num_players, 1, "score", **game.options)
+    games.reset(seeds)
+    points = np.zeros((len(seeds), game.num_players), np.float32)
+    running = np.arange(len(seeds))
+    while len(running):
+        rewards, terminated = games.step(choose_actions(games, players, who, running), running)
+        points[terminated] = rewards[terminated]
+        running = running[~terminated[running]]
+    return points
+
+
+def results_table(results: Sequence[Result], title: str) -> Any:
+    """Results as a table for the terminal."""
+    from rich.table import Table
+
+    table = Table(title=title, caption="margin: points per deal over the opponent, with 95 % interval")
+    for name in ("player", "against"):
+        table.add_column(name, no_wrap=True)
+    for figure, width in (("deals", 5), ("margin", 14)):
+        table.add_column(figure, justify="right", no_wrap=True, min_width=width)
+    for result in results:
+        margin = f"{result.margin:+.2f} ± {result.half_width:.2f}"
+        table.add_row(short_name(result.player), short_name(result.opponent), str(result.deals), margin)
+    return table
+
+
+def short_name(name: str) -> str:
+    """A player's name; of a long path only the end."""
+    return name if len(name) <= 18 else "…" + name[-17:]

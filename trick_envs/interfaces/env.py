@@ -1,0 +1,138 @@
+"""The AEC environments with the checks of PettingZoo's standard wrappers built in, and the ``*_v0`` modules' contents.
+
+The wrappers themselves (TerminateIllegal, AssertOutOfBounds, OrderEnforcing) would take most of the time of a step.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from pettingzoo.utils.env import AECIterable, AECIterator
+from pettingzoo.utils.env_logger import EnvLogger
+
+from trick_envs.engine.arguments import unknown_argument
+from trick_envs.engine.registry import game_type, load_game
+from trick_envs.interfaces.aec import RawEnv
+from trick_envs.interfaces.describe import describe_arguments, describe_game
+
+
+class Env(RawEnv):
+    """``RawEnv`` with what PettingZoo's three standard wrappers check.
+
+    - An action outside the action space is an ``AssertionError``.
+    - An illegal action ends the match: its agent gets -1, the others 0, all terminate and truncate.
+    - ``step``, ``observe``, ``state``, ``render`` and ``agent_iter`` before ``reset`` are errors, and a step after
+      the end is a warning; ``agent_iter`` wants a step between two agents.
+    """
+
+    _has_reset = False
+    _has_updated = False
+    _ends_by_illegal = True
+
+    def reset(self, seed: int | None = None, options: Mapping[str, Any] | None = None) -> None:
+        super().reset(seed, options)
+        self._has_reset = self._has_updated = True
+
+    def step(self, action: Any) -> None:
+        if not self._has_reset:
+            EnvLogger.error_step_before_reset()
+        self._has_updated = True
+        if not self.agents:
+            EnvLogger.warn_step_after_terminated_truncated()
+            return
+        agent = self.agent_selection
+        in_space = type(action) is int and 0 <= action < self.game.num_actions
+        dead = action is None and self._finished
+        assert in_space or dead or self.action_spaces[agent].contains(action), "action is not in action space"
+        if self._finished:
+            self._was_dead_step(action)
+            return
+        try:
+            super().step(action)
+        except ValueError:
+            EnvLogger.warn_on_illegal_move()
+            self._end_by_illegal(agent)
+
+    def observe(self, agent: str) -> dict[str, npt.NDArray[Any]]:
+        if not self._has_reset:
+            EnvLogger.error_observe_before_reset()
+        seen = super().observe(agent)
+        if self._illegal:
+            seen["action_mask"][:] = 0
+        return seen
+
+    def state(self) -> npt.NDArray[np.float32]:
+        if not self._has_reset:
+            EnvLogger.error_state_before_reset()
+        return super().state()
+
+    def render(self) -> Any:
+        if not self._has_reset:
+            EnvLogger.error_render_before_reset()
+        return super().render()
+
+    def agent_iter(self, max_iter: int = 2**63) -> AECIterable[str, Any, Any]:
+        if not self._has_reset:
+            EnvLogger.error_agent_iter_before_reset()
+        return _StrictIterable(self, max_iter)
+
+    def set_state(self, state: bytes) -> None:
+        super().set_state(state)
+        self._has_reset = self._has_updated = True
+
+
+class _StrictIterable(AECIterable[str, Any, Any]):
+    def __iter__(self) -> AECIterator[str, Any, Any]:
+        return _StrictIterator(self.env, self.max_iter)
+
+
+class _StrictIterator(AECIterator[str, Any, Any]):
+    def __next__(self) -> str:
+        agent = super().__next__()
+        assert self.env._has_updated, "need to call step() or reset() in a loop over `agent_iter`"
+        self.env._has_updated = False
+        return agent
+
+
+def make_env(game: str, **options: Any) -> Env:
+    """``env`` of a game, by name."""
+    return _make(Env, "make_env", game, options)
+
+
+def environment_module(game: str) -> tuple[Callable[..., Env], Callable[..., RawEnv], str]:
+    """``env``, ``raw_env`` and the docstring of a game's ``*_v0`` module."""
+
+    def env(**options: Any) -> Env:
+        return _make(Env, "env", game, options)
+
+    def raw_env(**options: Any) -> RawEnv:
+        return _make(RawEnv, "raw_env", game, options)
+
+    title, arguments = game_type(game).title, describe_arguments(game)
+    for function, checks in ((env, "with the checks of PettingZoo's standard wrappers"), (raw_env, "without checks")):
+        function.__signature__ = _signature(game)  # type: ignore[attr-defined]
+        function.__doc__ = f"{title} as a PettingZoo AEC environment, {checks}.\n\n{arguments}"
+    return env, raw_env, describe_game(game)
+
+
+def _make(kind: Any, caller: str, game: str, options: dict[str, Any]) -> Any:
+    known = [*_signature(game).parameters]
+    for name in options:
+        if name not in (*known, "num_players"):
+            raise unknown_argument(caller, name, known)
+    own = {name: options.pop(name) for name in ("reward", "render_mode", "render_view") if name in options}
+    return kind(load_game(game, **options), **own)
+
+
+def _signature(game: str) -> inspect.Signature:
+    declared = game_type(game)
+    environment = {"num_deals": None, "reward": "score", "render_mode": None, "render_view": "all"}
+    defaults: dict[str, Any] = {**environment, **declared.options}
+    if len(declared.players) > 1:
+        defaults = {"num_players": declared.default_players, **defaults}
+    by_name = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Signature([inspect.Parameter(name, by_name, default=value) for name, value in defaults.items()])

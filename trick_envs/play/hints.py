@@ -1,0 +1,136 @@
+"""What a policy and a search think of a decision, from what the seat to act knows."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from trick_envs.agents import make_agent
+from trick_envs.agents.policy import PolicyAgent
+from trick_envs.agents.pretrained import PRETRAINED, pretrained_file
+from trick_envs.agents.rollout import RolloutAgent
+from trick_envs.engine.game import Game
+from trick_envs.engine.inspect import observe
+from trick_envs.engine.registry import load_game
+from trick_envs.engine.state import States
+
+WORLDS = 128  # of roll-outs
+PIMC = "pimc:200"  # where there is no policy
+Z = 1.96  # standard errors on either side of a 95 % interval
+
+
+@dataclass(frozen=True)
+class CardHint:
+    """What is thought of one legal card.
+
+    Attributes:
+        kind: the card.
+        probability: with which the policy plays it; ``None`` without a policy.
+        advantage: points by which the search found it better than the baseline; ``None`` if not tried.
+        error: half the width of the 95 % interval of ``advantage``.
+        worlds: in how many sampled worlds the search tried it.
+    """
+
+    kind: int
+    probability: float | None
+    advantage: float | None
+    error: float | None
+    worlds: int
+
+
+@dataclass(frozen=True)
+class Hint:
+    """What is thought of a decision.
+
+    Attributes:
+        cards: the legal cards, in the order of the deck.
+        baseline: the card with which the search compares the others: the policy's, or the rule of thumb's.
+        search: the card that is best according to the search.
+        disagree: whether ``search`` is another card than the baseline, and better by more than the error.
+        value: by how many points the policy expects to beat the mean of the others in this deal; ``None`` without one.
+        sources: the specs of policy and search, or of the search alone.
+    """
+
+    cards: list[CardHint]
+    baseline: int
+    search: int
+    disagree: bool
+    value: float | None
+    sources: list[str]
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON-serialisable."""
+        return asdict(self)
+
+
+class Advisor:
+    """The policy that comes with a game, and a search that starts from it; a search alone if there is none.
+
+    The search is made of roll-outs of the policy. The first hint takes a second or more, as the policy's values are
+    calibrated.
+
+    Args:
+        game: the game.
+    """
+
+    def __init__(self, game: Game) -> None:
+        self.game = game
+        file = pretrained_file(game.type, game.num_players)
+        self._policy = PolicyAgent(file, game, name=PRETRAINED) if file.is_file() else None
+        self._rollout = RolloutAgent(self._policy, WORLDS, game) if self._policy else None
+        self._search: Any = self._rollout or make_agent(PIMC, game)
+        self._lock = threading.Lock()  # searches have room for one decision at a time
+        self.sources = [*([PRETRAINED] if self._policy else []), self._search.name]
+
+    def advise(self, states: States) -> Hint:
+        """What is thought of the decision in ``states[0]``: the same in all worlds that look alike to the seat."""
+        states = states.copy()
+        states["seed"] = 0  # searches draw their random numbers from it, and no seat knows it
+        observation, mask = observe(self.game, states, int(states["seat"][0]))
+        rows = observation[None], mask[None]
+        with self._lock:
+            compared = self._search.compare(*rows, states)
+            likely, value = self._opinion(*rows)
+        baseline, counts = int(compared.baselines[0]), compared.counts[0]
+        errors = Z * np.sqrt(compared.variances[0] / np.maximum(counts, 1))
+        cards = []
+        for kind in map(int, np.flatnonzero(mask)):
+            tried = kind == baseline or counts[kind] > 1
+            own = kind == baseline  # it is not compared with itself
+            cards.append(
+                CardHint(
+                    kind,
+                    None if likely is None else round(float(likely[kind]), 4),
+                    (0.0 if own else round(float(compared.advantages[0, kind]), 2)) if tried else None,
+                    (0.0 if own else round(float(errors[kind]), 2)) if tried else None,
+                    int(counts[kind]),
+                )
+            )
+        better = [card for card in cards if card.advantage is not None and card.advantage > (card.error or 0.0)]
+        best = max(better, key=lambda card: card.advantage or 0.0).kind if better else baseline
+        return Hint(cards, baseline, best, best != baseline, value, self.sources)
+
+    def _opinion(
+        self, observations: npt.NDArray[np.float32], action_masks: npt.NDArray[np.int8]
+    ) -> tuple[npt.NDArray[np.float32] | None, float | None]:
+        """The policy's probabilities ``(A,)`` and its value in points."""
+        if self._policy is None or self._rollout is None:
+            return None, None
+        logits, values = self._policy.evaluate(observations, action_masks)
+        likely = np.exp(logits[0] - logits[0].max())
+        return likely / likely.sum(), round(float(self._rollout.in_points(values)[0]), 2)
+
+
+def advisor_of(game: Game) -> Advisor:
+    """The advisor of a game, made once; the length of the match is all the same to it."""
+    return _advisor(load_game(game.name, game.num_players, **game.options))
+
+
+@lru_cache(maxsize=16)
+def _advisor(game: Game) -> Advisor:
+    return Advisor(game)

@@ -1,0 +1,186 @@
+"""A match of a person against players, and its record on disk."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from trick_envs.agents import make_agent
+from trick_envs.agents.pretrained import PRETRAINED, pretrained_file
+from trick_envs.engine.game import Game
+from trick_envs.engine.inspect import observe
+from trick_envs.engine.rng import MAX_SEED
+from trick_envs.files import write_json
+from trick_envs.matches.match import Match
+from trick_envs.matches.replay import play_deal, replay, start_match
+from trick_envs.matches.seating import checked_seat
+from trick_envs.matches.viewing import match_view
+from trick_envs.view import TableView
+
+PERSON = "person"  # in the record's players
+SEARCH = "ismcts:1000"  # the opponents where no trained policy comes with the game
+
+
+def default_player(game: Game) -> str:
+    """The spec of the policy that comes with the game, or of a search if there is none."""
+    return PRETRAINED if pretrained_file(game.type, game.num_players).is_file() else SEARCH
+
+
+@dataclass(frozen=True)
+class Ended:
+    """What a play has brought to its end.
+
+    Attributes:
+        trick: the table with the finished trick still on it.
+        deal_score: by seat, if the deal has ended.
+    """
+
+    trick: TableView
+    deal_score: list[int] | None
+
+
+class Session:
+    """A match in which one seat is a person's. ``play`` saves its record after each of the person's plays.
+
+    Args:
+        match: the match, at its start or later.
+        players: the spec of every seat's player; ``PERSON`` for the person's.
+        file: for the record.
+
+    Attributes:
+        seat: the person's.
+    """
+
+    def __init__(self, match: Match, players: Sequence[str], file: Path) -> None:
+        self.match, self.game, self.file = match, match.game, file
+        self.players, self.seat = list(players), list(players).index(PERSON)
+        self._agents = {
+            seat: make_agent(spec, self.game, (match.seed + seat) % (MAX_SEED + 1))
+            for seat, spec in enumerate(players)
+            if seat != self.seat
+        }
+
+    @classmethod
+    def start(cls, game: Game, seat: int, opponents: str, seed: int, file: Path) -> Session:
+        """A new match.
+
+        Args:
+            game: the game.
+            seat: the person's.
+            opponents: one spec for all others, or one for each, separated by commas, clockwise from the person's left.
+            seed: seed of the deals and of the players.
+            file: for the record.
+
+        Raises:
+            ValueError: if there is no such seat or player, or the file exists.
+        """
+        if file.exists():
+            raise ValueError(f"{file} exists: continue that match with --resume, or name another file")
+        specs, others = opponents.split(","), game.num_players - 1
+        if len(specs) not in (1, others):
+            raise ValueError(f"--opponents: expected 1 spec, or {others} separated by commas, not {len(specs)}")
+        players = [PERSON] * game.num_players
+        checked_seat(seat, game, "--seat")
+        for number in range(others):
+            players[(seat + 1 + number) % game.num_players] = specs[number % len(specs)]
+        return cls(Match(game, seed), players, file)
+
+    @classmethod
+    def resume(cls, file: Path) -> Session:
+        """The match that a session has saved.
+
+        Raises:
+            ValueError: if the file holds none, or one that is over.
+        """
+        try:
+            record = json.loads(file.read_text(encoding="utf-8"))
+            players = record["players"]
+        except (ValueError, TypeError, KeyError) as error:
+            raise ValueError(f"{file}: not saved by trick play ({type(error).__name__}: {error})") from None
+        match = replay(record)
+        valid = isinstance(players, list) and all(isinstance(player, str) for player in players)
+        if not valid or len(players) != match.game.num_players or players.count(PERSON) != 1:
+            raise ValueError(f"{file}: expected 'players', a spec for every seat and one {PERSON!r}, not {players!r}")
+        if match.over:
+            raise ValueError(f"{file}: this match is over; 'trick replay' prints it")
+        return cls(match, players, file)
+
+    def prepare(self) -> None:
+        """Compiles what playing needs, with the first tricks of another match."""
+        other = Match(self.game, 0)
+        for _ in range(3 * self.game.num_players):
+            match_view(other, self.seat)
+            _, mask = observe(self.game, other.states, int(other.states["seat"][0]))
+            other.step(int(mask.argmax()))
+
+    @property
+    def number(self) -> int:
+        """How many plays there were: every position of the match has its own."""
+        return sum(len(deal.actions) for deal in self.match.deals)
+
+    @property
+    def begun(self) -> bool:
+        """Whether the person has played a card."""
+        return any(seat == self.seat for deal in self.match.deals for seat, _ in deal.actions)
+
+    @property
+    def asks(self) -> bool:
+        """Whether the person is to act."""
+        return not self.match.over and int(self.match.states["seat"][0]) == self.seat
+
+    def view(self) -> TableView:
+        """The table as the person sees it."""
+        return match_view(self.match, self.seat)
+
+    def choose(self) -> int:
+        """The action of the player who is to act."""
+        acts = int(self.match.states["seat"][0])
+        observation, mask = observe(self.game, self.match.states, acts)
+        return int(self._agents[acts].act(observation[None], mask[None], self.match.states)[0])
+
+    def play(self, action: int) -> Ended | None:
+        """Plays an action of the seat to act; returns what it has ended.
+
+        Raises:
+            ValueError: if it is illegal; says the rule.
+        """
+        own, phase, deals = self.asks, self.match.phase, len(self.match.deals)
+        number = int(self.match.states["tricks"][0]) + 1
+        self.match.step(action)
+        if own or self.match.over:
+            self.save()
+        score = self.match.deals[deals - 1].score
+        if score is None and (phase in ("pass", "pick") or self.match.states["trick_size"][0] > 0):
+            return None
+        return Ended(replace(self._finished_trick(deals - 1, score), trick_number=number), score)
+
+    def _finished_trick(self, number: int, score: list[int] | None) -> TableView:
+        view = self.view()
+        plays, taker = view.previous, view.previous_taker
+        if score is not None:  # the next deal is dealt already: this one is played again
+            record = self.match.record()
+            deal = record["deals"][number]
+            alone = start_match(record, [deal], whole=False)
+            play_deal(alone, 0, deal)
+            final = match_view(alone, self.seat)
+            seats = tuple(
+                replace(seat, score=now.score, last_score=now.last_score)
+                for seat, now in zip(final.seats, view.seats, strict=True)
+            )
+            view = replace(final, seats=seats, deal=number + 1, num_deals=view.num_deals, winners=())
+        assert taker is not None
+        who = view.you(taker)
+        prompt = f"{who} {'take' if taker == self.seat else 'takes'} the trick"
+        return replace(view, trick=plays, led=plays[0][0], taking=taker, acting=None, legal=(), prompt=prompt)
+
+    def save(self) -> None:
+        """Writes the record, with the players."""
+        self.file.parent.mkdir(parents=True, exist_ok=True)
+        write_json(self.file, self.record())
+
+    def record(self) -> dict[str, Any]:
+        """The record so far, with ``players``: the spec of every seat's player."""
+        return {**self.match.record(), "players": self.players}

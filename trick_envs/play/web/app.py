@@ -1,0 +1,480 @@
+"""The server: a page to play on, a page for replays, and what they ask for. Everything is kept in memory."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+import secrets
+from collections.abc import Awaitable, Callable, Sequence
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+from anyio.to_thread import run_sync
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import FileResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from trick_envs.agents.pretrained import PRETRAINED, pretrained_players
+from trick_envs.engine.game import Game
+from trick_envs.engine.registry import game_names, game_type, load_game
+from trick_envs.engine.state import fields
+from trick_envs.matches.match import Match
+from trick_envs.play.web.frames import Layout, Snapshot, card_words
+from trick_envs.play.web.replays import Replay
+from trick_envs.play.web.sessions import Load, Session, Store
+from trick_envs.play.web.validation import (
+    EFFORTS,
+    MAX_BODY,
+    MAX_DEALS,
+    MAX_GAMES,
+    MAX_REPLAYS,
+    ApiError,
+    check_origin,
+    checked_player,
+    read_json,
+    read_object,
+    whole,
+)
+from trick_envs.view import TableView, card_svg
+
+STATIC = Path(__file__).parent / "static"
+HOUR = 3600.0
+LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+FIRST = "pepper"
+MAX_WEB_SEED = 2**53 - 1  # the largest whole number that JavaScript can hold
+DEFAULT_SEARCH = "ismcts:1000"  # the opponents of a table without a trained policy
+HEADERS = {
+    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+}
+Answer = TypeVar("Answer")
+
+
+class SafeJSON(Response):
+    """JSON in ASCII: whatever a text holds, lone surrogates too, the answer can be sent."""
+
+    media_type = "application/json"
+
+    def render(self, content: Any) -> bytes:
+        return json.dumps(content, allow_nan=False, separators=(",", ":")).encode("ascii")
+
+
+class SafeHeaders:
+    """Adds headers to every response; what is asked of the API is never cached."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = dict(HEADERS)
+                if not any(name == b"cache-control" for name, _ in message["headers"]):
+                    headers["cache-control"] = "no-store" if scope["path"].startswith("/api/") else "no-cache"
+                message["headers"] += [(name.encode(), value.encode()) for name, value in headers.items()]
+            await send(message)
+
+        await self.app(scope, receive, send_with_headers if scope["type"] == "http" else send)
+
+
+def make_app(first: str = FIRST, hosts: Sequence[str] = LOOPBACK) -> Starlette:
+    """The server as an ASGI application.
+
+    Args:
+        first: the game that is dealt if the page names none.
+        hosts: the names under which it may be asked.
+
+    Raises:
+        ValueError: if there is no such game.
+    """
+    return Api(game_type(first).name).application(hosts)
+
+
+class Api:
+    """What the server answers.
+
+    Args:
+        first: the game that is dealt if the page names none.
+
+    Attributes:
+        games: the games that are played.
+        replays: the records that are looked at.
+    """
+
+    def __init__(self, first: str) -> None:
+        self.first = first
+        self.games: Store[Session] = Store("games", MAX_GAMES, max_age=24 * HOUR, min_age=HOUR / 4)
+        self.replays: Store[Replay] = Store("replays", MAX_REPLAYS, max_age=24 * HOUR, min_age=HOUR / 60)
+        self.load = Load()
+
+    def application(self, hosts: Sequence[str]) -> Starlette:
+        """The ASGI application."""
+        api = [
+            Route("/choices", answer(lambda request: choices(self.first))),
+            Route("/games", post(self.new_game), methods=["POST"]),
+            Route("/games/{game}", answer(self.show_game)),
+            Route("/games/{game}/plays", post(self.play), methods=["POST"]),
+            Route("/games/{game}/hint", answer(self.hint)),
+            Route("/games/{game}/end", post(self.end), methods=["POST"]),
+            Route("/games/{game}/record", answer(self.record)),
+            Route("/replays", post(self.new_replay), methods=["POST"]),
+            Route("/replays/{replay}", answer(self.show_replay)),
+            Route("/replays/{replay}/steps/{step}", answer(self.show_step)),
+            Route("/replays/{replay}/hints/{step}", answer(self.replay_hint)),
+        ]
+        routes = [
+            Route("/", page("play.html")),
+            Route("/game/{game}", page("play.html")),
+            Route("/replay", page("replay.html")),
+            Route("/replay/{replay}", page("replay.html")),
+            Route("/cards/{game}/{players}/{card}.svg", card_picture),
+            Mount("/static", StaticFiles(directory=STATIC)),
+            Mount("/api", routes=api),
+        ]
+        return Starlette(
+            routes=routes,
+            middleware=[
+                Middleware(SafeHeaders),
+                Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts), www_redirect=False),
+            ],
+            exception_handlers={ApiError: refused, HTTPException: failed},
+            max_body_size=MAX_BODY,
+        )
+
+    # --- games ----------------------------------------------------------------------------------------------------
+
+    def new_game(self, request: Request, body: bytes) -> Any:
+        """Deals: a new match, or one that goes on from a step of a replay."""
+        asked = read_object(body, {
+            "game": str, "num_players": int, "num_deals": int, "options": dict, "opponents": object, "seat": int,
+            "seed": int, "replay": str, "step": int, "size": str,
+        })  # fmt: skip
+        layout = chosen_size(asked.get("size"))
+        match = self._match(asked)
+        n, seat = match.game.num_players, asked.get("seat") or 0
+        if not 0 <= seat < n:
+            raise ApiError(400, f"seat: expected a seat of 0 to {n - 1}")
+        session = Session(match, seat, chosen_opponents(match.game, asked.get("opponents")))
+        with session.lock, self.load:
+            shots = list(session.play_on(self.load))
+            self.games.put(session)
+            return {"game": self._about(session), "frames": self._frames(session, shots, layout)}
+
+    def _match(self, asked: dict[str, Any]) -> Match:
+        if asked.get("replay") is not None:
+            source = self.replays.get(asked["replay"])
+            step = asked.get("step") or 0
+            if not 0 <= step < len(source.steps):
+                raise ApiError(400, f"step: expected 0 to {len(source.steps) - 1}")
+            return source.rest(step)
+        length, seed = asked.get("num_deals"), asked.get("seed")
+        if length is not None and not 1 <= length <= MAX_DEALS:
+            raise ApiError(400, f"num_deals: expected 1 to {MAX_DEALS}")
+        if seed is not None and not 0 <= seed <= MAX_WEB_SEED:
+            raise ApiError(400, f"seed: expected 0 to {MAX_WEB_SEED}")
+        try:
+            game = load_game(
+                asked.get("game") or self.first, asked.get("num_players"), length, **asked.get("options") or {}
+            )
+        except (ValueError, TypeError) as error:
+            raise ApiError(400, str(error)) from None
+        return Match(game, secrets.randbelow(MAX_WEB_SEED + 1) if seed is None else seed)
+
+    def show_game(self, request: Request) -> Any:
+        """A game as it stands, for a reload."""
+        session, layout = self.games.get(request.path_params["game"]), chosen_size(request.query_params.get("size"))
+        with session.lock:
+            return {"game": self._about(session), "frames": [self._frame(session, session.look(), layout)]}
+
+    def play(self, request: Request, body: bytes) -> Any:
+        """The person's card, and all plays up to the person's next decision."""
+        asked = read_object(body, {"number": int, "card": str, "size": str})
+        number, card = asked.get("number"), asked.get("card")
+        if number is None or card is None:
+            raise ApiError(400, "expected number, of plays so far, and card, such as '4Y'")
+        session, layout = self.games.get(request.path_params["game"]), chosen_size(asked.get("size"))
+        with self.load, session.lock:
+            shots = list(session.play(number, card, self.load))
+            return {"game": self._changed(session), "frames": self._frames(session, shots, layout)}
+
+    def hint(self, request: Request) -> Any:
+        """What policy and search think, from what the person's seat knows."""
+        session = self.games.get(request.path_params["game"])
+        with session.lock:
+            return session.hint(whole(request.query_params.get("number"), "number", 0, 999_999)).as_dict()
+
+    def end(self, request: Request, body: bytes) -> Any:
+        """Ends a match before its end: nobody plays any more, and everything is open."""
+        asked = read_object(body, {"size": str})
+        session, layout = self.games.get(request.path_params["game"]), chosen_size(asked.get("size"))
+        with session.lock:
+            session.ended = True
+            return {"game": self._about(session), "frames": [self._frame(session, session.look(), layout)]}
+
+    def record(self, request: Request) -> Any:
+        """The record, once the match is over: it holds all hands."""
+        session = self.games.get(request.path_params["game"])
+        with session.lock:
+            if not session.over:
+                raise ApiError(409, "the record shows all hands: it is there when the match is over, or ended")
+            return session.match.record()
+
+    def _about(self, session: Session) -> Any:
+        """What stays the same throughout a match, and what changes."""
+        game = session.game
+        players = [session.players[seat].spec if seat != session.seat else "you" for seat in range(game.num_players)]
+        return {
+            **about_game(game),
+            "id": session.id,
+            "seat": session.seat,
+            "players": players,
+            "log": session.log,
+            **self._changed(session),
+        }
+
+    def _changed(self, session: Session) -> Any:
+        match, over = session.match, session.over
+        return {
+            "deals": [deal.score for deal in match.deals if deal.score is not None],
+            "over": over,
+            "winners": match.winners(),
+            **({"seed": match.seed} if over else {}),  # it tells how the cards lie
+        }
+
+    def _frames(self, session: Session, shots: list[Snapshot], layout: Layout) -> Any:
+        if not shots or shots[-1].pause:
+            shots = [*shots, session.look()]
+        return [self._frame(session, shot, layout) for shot in shots]
+
+    def _frame(self, session: Session, shot: Snapshot, layout: Layout) -> Any:
+        view, own = shot.view, shot.view.seats[session.seat]
+        yours = view.acting == session.seat and not session.over
+        held = {"hand": own.hand, **{name: own.places.get(name, ()) for name in session.game.type.hand_places[1:]}}
+        shown = {kind for kinds in held.values() for kind in kinds}
+        beside = [kind for kind in view.legal if kind not in shown] if yours else []
+        return {
+            **frame_data(shot, layout),
+            "hand": [kind for kind in held.pop("hand") if kind is not None],
+            "places": {
+                **{name: list(kinds) for name, kinds in held.items() if kinds and name != "hand"},
+                **({view.phase: beside} if beside else {}),
+            },
+            "yours": yours,
+            "legal": list(view.legal) if yours else [],
+            "names": ["you" if seat == session.seat else name for seat, name in enumerate(names(view))],
+        }
+
+    # --- replays --------------------------------------------------------------------------------------------------
+
+    def new_replay(self, request: Request, body: bytes) -> Any:
+        """A record to look at: the body is the record itself."""
+        record = read_json(body)
+        try:
+            found = Replay(record)
+        except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
+            raise ApiError(422, f"this record cannot be replayed: {error}") from None
+        self.replays.put(found)
+        return {"id": found.id}
+
+    def show_replay(self, request: Request) -> Any:
+        """What a record holds, at a glance."""
+        found = self.replays.get(request.path_params["replay"])
+        return {"id": found.id, **about_game(found.game), **found.timeline(), "record": found.match.record()}
+
+    def show_step(self, request: Request) -> Any:
+        """A step as a seat saw it, or with everything open."""
+        found, query = self.replays.get(request.path_params["replay"]), request.query_params
+        step = whole(request.path_params["step"], "step", 0, len(found.steps) - 1)
+        seat = query.get("seat", "all")
+        observer = None if seat == "all" else whole(seat, "seat", 0, found.game.num_players - 1)
+        return frame_data(found.shot(step, observer), chosen_size(query.get("size"), hand=True))
+
+    def replay_hint(self, request: Request) -> Any:
+        """What policy and search think of the decision at a step, from what its seat knew."""
+        found = self.replays.get(request.path_params["replay"])
+        hint = found.hint(whole(request.path_params["step"], "step", 0, len(found.steps) - 1))
+        return None if hint is None else hint.as_dict()
+
+
+# --- what is chosen, and told of games ------------------------------------------------------------------------------
+
+
+def chosen_size(text: Any, hand: bool = False) -> Layout:
+    """The size of a picture, ``800x500``.
+
+    Args:
+        text: as the page sends it; ``None``: the default.
+        hand: whether the picture shows the observer's own hand.
+    """
+    if text is None:
+        return Layout(800, 600 if hand else 500, hand)
+    found = re.fullmatch(r"([0-9]{3,4})x([0-9]{3,4})", text, re.ASCII) if isinstance(text, str) else None
+    if found is None or not (300 <= int(found[1]) <= 2000 and 300 <= int(found[2]) <= 2000):
+        raise ApiError(400, "size: expected WIDTHxHEIGHT in pixels, each 300 to 2000")
+    return Layout(int(found[1]), int(found[2]), hand)
+
+
+def default_opponent(game: Game) -> str:
+    """The policy that comes with the game, or a search."""
+    return PRETRAINED if game.num_players in pretrained_players(game.type) else DEFAULT_SEARCH
+
+
+def chosen_opponents(game: Game, asked: Any) -> list[str]:
+    """The players of the other seats, clockwise from the person's left."""
+    others = game.num_players - 1
+    listed = asked if isinstance(asked, list) else [default_opponent(game) if asked is None else asked] * others
+    if len(listed) != others:
+        raise ApiError(400, f"opponents: expected one player, or a list of {others}, clockwise from your left")
+    specs = [checked_player(spec) for spec in listed]
+    if PRETRAINED in specs and game.num_players not in pretrained_players(game.type):
+        raise ApiError(400, f"opponents: no trained policy comes with {game.name} for {game.num_players} players")
+    return specs
+
+
+@cache
+def choices(first: str) -> Any:
+    """The games, and what may be chosen for each."""
+    return {
+        "first": first,
+        "efforts": EFFORTS,
+        "games": [about_type(name) for name in game_names()],
+    }
+
+
+def about_type(name: str) -> Any:
+    """A game: players, options, and its rules in short."""
+    kind = game_type(name)
+    declared = fields(kind.state)
+    return {
+        "name": name,
+        "title": kind.title,
+        "players": list(kind.players),
+        "default_players": kind.default_players,
+        "pretrained": pretrained_players(kind),
+        "deals": {players: kind.deals(players) for players in kind.players},
+        "options": {
+            option: {"default": default, "meaning": declared[option].meaning}
+            for option, default in kind.options.items()
+        },
+        "rules": rules(inspect.getdoc(kind.modules[0]) or ""),
+    }
+
+
+def rules(docstring: str) -> list[str]:
+    """The paragraphs of a docstring, each on one line, without the marks of code."""
+    paragraphs = re.split(r"\n\s*\n", docstring)
+    return [" ".join(paragraph.split()).replace("``", "").replace("*", "") for paragraph in paragraphs]
+
+
+@lru_cache(maxsize=64)
+def about_game(game: Game) -> Any:
+    """What a page needs to know of a game at a table."""
+    deck = game.deck
+    return {
+        "name": game.name,
+        "title": game.title,
+        "num_players": game.num_players,
+        "num_deals": int(game.template["num_deals"][0]),
+        "teams": game.type.teams,
+        "cards": [
+            {"name": name, "words": card_words(deck.suits, deck.ranks, kind)} for kind, name in enumerate(deck.names)
+        ],
+    }
+
+
+def frame_data(shot: Snapshot, layout: Layout) -> dict[str, Any]:
+    """A moment for the page."""
+    view = shot.view
+    return {
+        "number": shot.number,
+        "told": shot.told,
+        "pause": shot.pause,
+        "prompt": view.prompt,
+        "svg": shot.picture(layout),
+        "acting": view.acting,
+        "deal": view.deal,
+        "trick": view.trick_number,
+        "previous": [list(play) for play in view.previous],
+        "taker": view.previous_taker,
+        "scores": [seat.score for seat in view.seats],
+        "deal_score": shot.deal_score,
+        "names": names(view),
+    }
+
+
+def names(view: TableView) -> list[str]:
+    """What the seats are called."""
+    return [view.you(seat.seat) for seat in view.seats]
+
+
+# --- requests -------------------------------------------------------------------------------------------------------
+
+Endpoint = Callable[[Request], Awaitable[Response]]
+
+
+def answer(make: Callable[[Request], Any]) -> Endpoint:
+    """An endpoint that answers a GET with JSON; games are computed in a thread."""
+
+    async def endpoint(request: Request) -> Response:
+        return SafeJSON(await run_sync(make, request))
+
+    return endpoint
+
+
+def post(make: Callable[[Request, bytes], Any]) -> Endpoint:
+    """An endpoint that answers a POST of this server's own page with JSON."""
+
+    async def endpoint(request: Request) -> Response:
+        check_origin(request)
+        try:
+            body = await request.body()
+        except ClientDisconnect:
+            return Response(status_code=400)
+        return SafeJSON(await run_sync(make, request, body))
+
+    return endpoint
+
+
+def page(name: str) -> Endpoint:
+    """An endpoint that sends a page."""
+
+    async def endpoint(request: Request) -> Response:
+        return FileResponse(STATIC / name)
+
+    return endpoint
+
+
+async def card_picture(request: Request) -> Response:
+    """The picture of a card, by its kind, or of its back."""
+    asked = request.path_params
+    try:
+        deck = load_game(asked["game"], whole(asked["players"], "players", 1, 99)).deck
+    except ValueError as error:
+        raise ApiError(404, str(error)) from None
+    kind = None if asked["card"] == "back" else whole(asked["card"], "card", 0, deck.kinds - 1)
+    kept = {"cache-control": "max-age=86400"}
+    return Response(card_svg(deck, kind, game=asked["game"]), media_type="image/svg+xml", headers=kept)
+
+
+async def refused(request: Request, error: Exception) -> Response:
+    """What was wrong."""
+    assert isinstance(error, ApiError)
+    return SafeJSON({"error": error.message}, status_code=error.status)
+
+
+async def failed(request: Request, error: Exception) -> Response:
+    """No such page, wrong method, too long a body."""
+    assert isinstance(error, HTTPException)
+    return SafeJSON({"error": error.detail}, status_code=error.status_code, headers=error.headers)

@@ -1,0 +1,83 @@
+"""A replay as one page that needs nothing else: to send to somebody, to open from a file."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from trick_envs.play.web.app import STATIC, about_game, frame_data
+from trick_envs.play.web.frames import Layout
+from trick_envs.play.web.replays import Replay
+
+LAYOUTS = {"wide": Layout(800, 620, hand=True), "phone": Layout(390, 580, hand=True)}
+POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:"
+TOLD = ("prompt", "told", "pause")  # of a frame, besides the picture
+
+_TAG = re.compile(r"<(/?)(\w+)[^>]*?(/?)>")
+_SERVED = re.compile(r"<!-- served -->.*?<!-- end -->\n?", re.DOTALL)
+
+
+def replay_page(record: Mapping[str, Any], on_step: Callable[[int, int], None] | None = None) -> str:
+    """A record as an HTML page: every step as every seat saw it, and what policy and search think of each decision.
+
+    Args:
+        record: as ``record()`` returns it.
+        on_step: is called with the number of steps done, and of all.
+
+    Raises:
+        ValueError: if it is no record, or its match breaks a rule; says where.
+    """
+    replay = Replay(record)
+    parts: dict[str, int] = {}
+    seats = ["all", *map(str, range(replay.game.num_players))]
+    told: dict[str, list[Any]] = {seat: [] for seat in seats}
+    pictures: dict[str, dict[str, list[Any]]] = {name: {seat: [] for seat in seats} for name in LAYOUTS}
+    hints = []
+    for step in range(len(replay.steps)):
+        for seat in seats:
+            shot = replay.shot(step, None if seat == "all" else int(seat))
+            frames = {name: frame_data(shot, layout) for name, layout in LAYOUTS.items()}
+            told[seat].append({key: frames["wide"][key] for key in TOLD})
+            for name, frame in frames.items():
+                pictures[name][seat].append([parts.setdefault(part, len(parts)) for part in elements(frame["svg"])])
+        hint = replay.hint(step)
+        hints.append(None if hint is None else hint.as_dict())
+        if on_step is not None:
+            on_step(step + 1, len(replay.steps))
+    about = {**about_game(replay.game), **replay.timeline(), "record": replay.match.record()}
+    data = {"about": about, "told": told, "pictures": pictures, "parts": list(parts), "hints": hints}
+    return _page(data)
+
+
+def elements(svg: str) -> list[str]:
+    """A picture cut into its outermost elements, most of which many pictures share; joined they are the picture."""
+    found, depth, start = [], 0, 0
+    for tag in _TAG.finditer(svg):
+        closes, name, empty = tag.groups()
+        if name == "svg":
+            depth = 0
+        elif not empty:
+            depth += -1 if closes else 1
+        if depth == 0:
+            found.append(svg[start : tag.end()])
+            start = tag.end()
+    return [*found, svg[start:]]
+
+
+def _page(data: Any) -> str:
+    """The viewer's page with style, scripts and data inside."""
+    text = json.dumps(data, allow_nan=False, separators=(",", ":")).encode("ascii")
+    packed = base64.b64encode(gzip.compress(text, mtime=0)).decode()
+    scripts = "".join(f"<script>\n{_read(name)}</script>\n" for name in ("table.js", "replay.js"))
+    head = f'<meta http-equiv="content-security-policy" content="{POLICY}">\n<style>\n{_read("style.css")}</style>\n'
+    page = _SERVED.sub("", _read("replay.html"))
+    page = page.replace("</head>", f"{head}</head>")
+    return page.replace("</body>", f'<script type="application/gzip" id="data">{packed}</script>\n{scripts}</body>')
+
+
+def _read(name: str) -> str:
+    return (STATIC / name).read_text(encoding="utf-8")

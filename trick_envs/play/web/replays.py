@@ -1,0 +1,164 @@
+"""Records in the viewer: every step of a match as every seat saw it, and what policy and search think of it."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from trick_envs.engine.state import PHASES, States
+from trick_envs.matches.fixed_deals import GivenDeal
+from trick_envs.matches.match import Match
+from trick_envs.matches.replay import replay
+from trick_envs.matches.viewing import previous_trick
+from trick_envs.play.hints import Hint, advisor_of
+from trick_envs.play.web.frames import End, Snapshot, advance, number_of_plays, tell_play
+from trick_envs.play.web.validation import MAX_DEALS, MAX_PLAYS
+from trick_envs.view import table_view
+from trick_envs.view.table import Plays
+
+
+@dataclass(frozen=True)
+class Step:
+    """A moment of a match: before a play, or after one that ended a trick, when this still lies on the table.
+
+    Attributes:
+        states: the position before the play.
+        previous: the last finished trick.
+        number: how many plays there were before.
+        deal: the number of the deal, from 0.
+        seat: who plays.
+        action: the card that is named; -1 at the end of the record.
+        end: what the play has ended; ``None`` before it.
+    """
+
+    states: States
+    previous: tuple[Plays, int] | tuple[()]
+    number: int
+    deal: int
+    seat: int = -1
+    action: int = -1
+    end: End | None = None
+
+
+def check_size(record: Any) -> None:
+    """Refuses what is too long to be kept.
+
+    Raises:
+        ValueError: says what is too long.
+    """
+    if not isinstance(record, Mapping):
+        return
+    deals, length = record.get("deals"), record.get("num_deals")
+    if (isinstance(length, int) and length > MAX_DEALS) or (isinstance(deals, list) and len(deals) > MAX_DEALS):
+        raise ValueError(f"this record is of more than {MAX_DEALS} deals")
+    if isinstance(deals, list):
+        listed = [deal.get("actions") for deal in deals if isinstance(deal, Mapping)]
+        if sum(len(actions) for actions in listed if isinstance(actions, list)) > MAX_PLAYS:
+            raise ValueError(f"this record has more than {MAX_PLAYS} plays")
+
+
+class Replay:
+    """A record, played again.
+
+    Args:
+        record: as ``record()`` returns it.
+
+    Attributes:
+        id: what its address holds.
+        used: when it was last asked for, as ``time.monotonic()``.
+        lock: for one search at a time.
+        match: the match as the record leaves it.
+        steps: its moments, in order.
+
+    Raises:
+        ValueError: if it is too long, or not a record, or its match breaks a rule; says where.
+    """
+
+    def __init__(self, record: Mapping[str, Any]) -> None:
+        self.id, self.used, self.lock = secrets.token_urlsafe(9), time.monotonic(), threading.Lock()
+        check_size(record)
+        self.match = replay(record)
+        self.game = self.match.game
+        self.steps: list[Step] = []
+        match = self._from_start()
+        for number, (seat, action) in enumerate(self._plays()):
+            step = Step(match.states.copy(), previous_trick(match), number, len(match.deals) - 1, seat, action)
+            end = advance(match, action)
+            self.steps.append(step)
+            if end is not None:
+                self.steps.append(Step(step.states, step.previous, number, step.deal, seat, action, end))
+        last = len(match.deals) - 1
+        self.steps.append(Step(match.states.copy(), previous_trick(match), number_of_plays(match), last))
+        self._hints: dict[int, Hint] = {}
+
+    def _plays(self) -> list[tuple[int, int]]:
+        return [play for deal in self.match.deals for play in deal.actions]
+
+    def _from_start(self) -> Match:
+        given = [GivenDeal(tuple(map(int, deal.order)), deal.dealer) for deal in self.match.deals]
+        return Match(self.game, self.match.seed, given)
+
+    def shot(self, number: int, observer: int | None) -> Snapshot:
+        """What an observer saw at a step; ``None``: everything open."""
+        step = self.steps[number]
+        view = table_view(self.game, step.states, observer, step.previous)
+        if step.action < 0:
+            return Snapshot(view, step.number)
+        told = tell_play(view, step.action)
+        return (
+            Snapshot(view, step.number, told)
+            if step.end is None
+            else step.end.shot(view, step.action, step.number, told)
+        )
+
+    def hint(self, number: int) -> Hint | None:
+        """What policy and search think of the decision at a step, from what its seat knows; ``None`` if it is none."""
+        step = self.steps[number]
+        if step.action < 0 or step.end is not None:
+            return None
+        with self.lock:
+            if number not in self._hints:
+                self._hints[number] = advisor_of(self.game).advise(step.states)
+            return self._hints[number]
+
+    def rest(self, number: int) -> Match:
+        """A match at the position of a step, to be played on."""
+        match = self._from_start()
+        for _, action in self._plays()[: self.steps[number].number]:
+            match.step(action)
+        return match
+
+    def timeline(self) -> dict[str, Any]:
+        """The whole record at a glance: for every deal its tricks, and for every trick its steps. JSON-serialisable.
+
+        A trick has ``plays``, each ``[step, seat, card, phase]``, and once it has ended the ``end`` step and ``taker``.
+        Cards passed before the first trick form a trick of their own.
+        """
+        game = self.game
+        deals: list[dict[str, Any]] = [
+            {"dealer": deal.dealer, "score": deal.score, "tricks": []} for deal in self.match.deals
+        ]
+        for number, step in enumerate(self.steps):
+            if step.action < 0:
+                continue
+            tricks = deals[step.deal]["tricks"]
+            if step.end is None:
+                phase = PHASES[int(step.states["phase"][0])]
+                group = "pass" if phase == "pass" else int(step.states["tricks"][0])
+                if not tricks or (tricks[-1]["name"] != group and phase not in ("pick", "keep")):
+                    tricks.append({"name": group, "plays": [], "end": None, "taker": None})
+                tricks[-1]["plays"].append([number, step.seat, game.deck.format(step.action), phase])
+            else:
+                tricks[-1].update(end=number, taker=step.end.taker)
+        return {
+            "steps": len(self.steps),
+            "deals": deals,
+            "score": [int(score) for score in self.match.states["score"][0][: game.num_players]],
+            "winners": self.match.winners(),
+            "over": self.match.over,
+            "seed": str(self.match.seed),  # JavaScript has no room for 64 bits
+        }

@@ -1,0 +1,86 @@
+"""The command: a socket, an address, a browser."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+import threading
+import webbrowser
+from collections.abc import Callable
+
+import uvicorn
+
+from trick_envs.agents import make_agent
+from trick_envs.engine.registry import load_game
+from trick_envs.matches.loop import play_match
+from trick_envs.matches.match import Match
+from trick_envs.play.hints import advisor_of
+from trick_envs.play.web.app import LOOPBACK, make_app
+
+
+def serve(game: str, host: str, port: int, browser: bool, tell: Callable[[str], None]) -> None:
+    """Serves until it is stopped.
+
+    Args:
+        game: the game that the page opens with.
+        host: where to listen: a loopback address, unless others are meant to play too.
+        port: the port; 0 takes any that is free.
+        browser: whether to open a browser, if there is one.
+        tell: gets the address.
+
+    Raises:
+        OSError: if the port is taken.
+        ValueError: if there is no such game.
+    """
+    app = make_app(game, allowed_hosts(host))
+    found = _bind(host, port)
+    address = f"http://{_shown(host)}:{found.getsockname()[1]}/"
+    tell(address)
+    threading.Thread(target=_compile, args=(game,), daemon=True).start()
+    if browser and _has_browser():
+        threading.Timer(0.3, webbrowser.open, (address,)).start()
+    config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False, timeout_keep_alive=30)
+    uvicorn.Server(config).run(sockets=[found])
+
+
+def allowed_hosts(host: str) -> list[str]:
+    """The names under which a server that listens there may be asked: no other site's name that leads here."""
+    own = [f"[{host}]" if ":" in host else host]
+    if host in ("0.0.0.0", "::"):
+        name = socket.gethostname()
+        found = {str(entry[4][0]) for entry in socket.getaddrinfo(name, None)}
+        own = [name, *(f"[{address}]" if ":" in address else address for address in sorted(found))]
+    return [*LOOPBACK, *own]
+
+
+def _bind(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    found = socket.socket(family, socket.SOCK_STREAM)
+    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        found.bind((host, port))
+    except OSError as error:
+        found.close()
+        raise OSError(f"cannot listen on {host}:{port} ({error.strerror}): try another --port, or 0 for any") from None
+    found.listen(128)
+    return found
+
+
+def _shown(host: str) -> str:
+    if host in ("0.0.0.0", "::"):
+        return "localhost"
+    return f"[{host}]" if ":" in host else host
+
+
+def _has_browser() -> bool:
+    """Whether there is a browser with a window; one in the terminal would take the terminal."""
+    return sys.platform in ("win32", "darwin") or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+
+
+def _compile(name: str) -> None:
+    """Makes ready what the first game needs: compiled rules, a policy, a search."""
+    game = load_game(name, num_deals=1)
+    greedy = make_agent("greedy", game)
+    play_match(name, dict.fromkeys(range(game.num_players), greedy), 0, num_deals=1)
+    advisor_of(game).advise(Match(game, 0).states)

@@ -1,0 +1,113 @@
+"""What a browser may ask: JSON bodies and queries, read and checked; whatever is wrong is a ``ApiError``."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from starlette.requests import Request
+
+MAX_BODY = 1_000_000  # bytes
+MAX_MESSAGE = 400  # characters of an error
+MAX_DEALS = 50  # of a match
+MAX_PLAYS = 2000  # of a record
+MAX_GAMES, MAX_REPLAYS = 200, 24
+EFFORTS = {"pimc": 100, "ismcts": 5000}  # the largest search that a browser may ask for
+PLAIN_PLAYERS = ("pretrained", "greedy", "random")
+
+_SEARCH = re.compile(r"(pimc|ismcts):([1-9][0-9]{0,3})")
+
+
+class ApiError(Exception):
+    """A request that is refused.
+
+    Args:
+        status: the HTTP status, 400 to 499.
+        message: what was wrong, what was expected, what to do.
+    """
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+        self.message = message if len(message) <= MAX_MESSAGE else f"{message[:MAX_MESSAGE]} …"
+
+
+def check_origin(request: Request) -> None:
+    """Refuses a POST that another site's page sends, or a form."""
+    origin, own = request.headers.get("origin"), f"{request.url.scheme}://{request.headers.get('host')}"
+    if origin != own:
+        raise ApiError(403, "this request does not come from a page of this server: its Origin is another")
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+        raise ApiError(415, "expected Content-Type: application/json")
+
+
+def read_json(body: bytes) -> Any:
+    """The value that a body holds.
+
+    Raises:
+        ApiError: if it is not JSON; names line and column.
+    """
+    try:
+        return json.loads(body.decode("utf-8"), parse_constant=_no_constant)
+    except json.JSONDecodeError as error:
+        raise ApiError(400, f"not readable as JSON: line {error.lineno}, column {error.colno}: {error.msg}") from None
+    except UnicodeDecodeError as error:
+        line = body[: error.start].count(b"\n") + 1
+        raise ApiError(400, f"not readable as JSON: line {line}: not UTF-8") from None
+    except RecursionError:
+        raise ApiError(400, "not readable as JSON: too many brackets inside each other") from None
+    except ValueError as error:  # NaN, or a number with thousands of digits
+        raise ApiError(400, f"not readable as JSON: {error}") from None
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON")
+
+
+def read_object(body: bytes, allowed: Mapping[str, type]) -> dict[str, Any]:
+    """The object that a body holds: some of the allowed keys, each ``None`` or of its type.
+
+    Raises:
+        ApiError: for anything else; says what is allowed.
+    """
+    found = read_json(body)
+    if not isinstance(found, dict):
+        raise ApiError(400, f"expected a JSON object with {', '.join(allowed)}")
+    for key, value in found.items():
+        if key not in allowed:
+            raise ApiError(400, f"unknown key {key[:40]!r}; known here: {', '.join(allowed)}")
+        if value is not None and (not isinstance(value, allowed[key]) or isinstance(value, bool)):
+            raise ApiError(400, f"{key}: expected {_KINDS[allowed[key]]}")
+    return found
+
+
+_KINDS = {int: "a whole number", str: "a text", dict: "an object", list: "a list", object: "a value"}
+
+
+def whole(text: str | None, name: str, least: int, most: int) -> int:
+    """A whole number of a query.
+
+    Raises:
+        ApiError: if it is none, or not from ``least`` to ``most``.
+    """
+    if text is None or not re.fullmatch(r"[0-9]{1,6}", text, re.ASCII) or not least <= int(text) <= most:
+        raise ApiError(400, f"{name}: expected a whole number of {least} to {most}")
+    return int(text)
+
+
+def checked_player(spec: Any) -> str:
+    """A player that a browser may ask for: never a path, nor anything that is imported.
+
+    Raises:
+        ApiError: for any other.
+    """
+    if isinstance(spec, str):
+        if spec in PLAIN_PLAYERS:
+            return spec
+        found = _SEARCH.fullmatch(spec)
+        if found and int(found[2]) <= EFFORTS[found[1]]:
+            return spec
+    most = ", ".join(f"{method}:N with N up to {effort}" for method, effort in EFFORTS.items())
+    raise ApiError(400, f"opponents: expected {', '.join(PLAIN_PLAYERS)}, {most}, or a list of these")
