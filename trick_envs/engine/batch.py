@@ -117,8 +117,8 @@ class BatchEnv:
                 ``None`` plays all.
 
         Returns:
-            ``(num_envs, players) float32`` rewards and ``(num_envs,) bool``, which matches ended. The next step overwrites
-            both. Where a match ended, observations already show the next one.
+            ``(num_envs, players) float32`` rewards, and ``(num_envs,) bool``: which matches ended. The next step
+            overwrites both. Where a match ended, observations already show the next one.
 
         Raises:
             ValueError: if an action is illegal; names game, seat, card and rule. No game has moved then.

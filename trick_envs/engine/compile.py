@@ -13,12 +13,13 @@ import os
 import shutil
 import sys
 import types
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -71,22 +72,48 @@ def _forget_old(name: str) -> None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-@contextlib.contextmanager
-def _cache_at(folder: Path) -> Iterator[None]:
-    before = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(folder)
-    try:
-        yield
-    finally:
-        numba.config.CACHE_DIR = before
+class _Place(_CacheLocator):
+    """Where a function's machine code is kept: in the folder that is named by the digest of all its sources.
+
+    So neither the path of the sources nor their date matters: two copies of the same sources share their code.
+    """
+
+    def __init__(self, function: Callable[..., Any], folder: Path) -> None:
+        self._folder, self._code = folder, function.__code__
+
+    def get_cache_path(self) -> str:
+        return str(self._folder)
+
+    def get_source_stamp(self) -> str:
+        return self._folder.name
+
+    def get_disambiguator(self) -> str:
+        return f"{Path(self._code.co_filename).parent.name}-{self._code.co_firstlineno}"
+
+
+class _Kept(CompileResultCacheImpl):
+    def __init__(self, function: Callable[..., Any], folder: Path) -> None:
+        self._lineno, self._locator = function.__code__.co_firstlineno, _Place(function, folder)
+        name = f"{Path(function.__code__.co_filename).stem}.{function.__qualname__}"
+        self._filename_base = self.get_filename_base(name, getattr(sys, "abiflags", ""))
+
+
+class _GameCache(FunctionCache):
+    """Numba's cache of a function, in a folder of our choice, without a change to Numba's configuration."""
+
+    def __init__(self, function: Callable[..., Any], folder: Path) -> None:
+        self._impl_class = lambda function: _Kept(function, folder)
+        super().__init__(function)
 
 
 def _compile(function: F, folder: Path, inline: bool = True) -> F:
-    with _cache_at(folder):
-        try:
-            return numba.njit(function, cache=True, nogil=True, error_model="numpy", forceinline=inline)
-        except RuntimeError:  # no writable folder: every process compiles
-            return numba.njit(function, nogil=True, error_model="numpy", forceinline=inline)
+    compiled = numba.njit(function, nogil=True, error_model="numpy", forceinline=inline)
+    if not numba.config.DISABLE_JIT:
+        cache = _GameCache(function, folder)
+        with contextlib.suppress(OSError):  # no writable folder: every process compiles
+            cache._impl.locator.ensure_cache_path()
+            compiled._cache = cache
+    return compiled
 
 
 def rule(function: F) -> F:
