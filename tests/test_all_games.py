@@ -709,7 +709,7 @@ def test_a_batch_that_plays_in_some_games_leaves_the_others_as_they_are(name):
 def test_rows_that_are_not_games_of_the_batch_are_an_error(rows):
     batch = BatchEnv("pepper", 5)
     batch.reset(seed=1)
-    with pytest.raises(ValueError, match="rows: expected ascending whole numbers of 0 to 4"):
+    with pytest.raises(ValueError, match="env_ids: expected ascending whole numbers of 0 to 4"):
         batch.step([0, 0], rows)
     wrong = int(np.flatnonzero(batch.action_masks[4] == 0)[0])
     with pytest.raises(ValueError, match="game 4: player_"):

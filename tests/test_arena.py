@@ -298,7 +298,7 @@ def test_the_arena_command_writes_its_files(tmp_path: Path) -> None:
     assert "Donguri to Yamaneko, 3 players" in result.output
     report = json.loads((tmp_path / "results.json").read_text())
     assert {name: report[name] for name in ("game", "num_players", "seed", "purpose", "deals", "half_width")} == {
-        "game": "donguri", "num_players": 3, "seed": 0, "purpose": "choosing", "deals": 40, "half_width": None,
+        "game": "donguri", "num_players": 3, "seed": 0, "purpose": "validation", "deals": 40, "half_width": None,
     }  # fmt: skip
     assert [entry["player"] for entry in report["players"]] == ["random", "greedy"]
     with (tmp_path / "results.csv").open() as file:
@@ -379,9 +379,9 @@ def test_published_tables_are_played_on_other_deals_in_another_folder(
     assert {path.name for path in Path("runs").iterdir()} == {folder.name for folder in folders}
     played = [[line["margins"] for line in lines(folder)[1:]] for folder in folders]
     assert played[0] != played[1] != played[2]
-    assert [lines(folder)[0]["settings"]["purpose"] for folder in folders] == ["choosing", "publishing", "publishing"]
+    assert [lines(folder)[0]["settings"]["purpose"] for folder in folders] == ["validation", "test", "test"]
     refused = CliRunner().invoke(app, [command, "--publish", "--folder", str(folders[0]), *arguments])
-    assert "holds an arena with purpose 'choosing', but this is 'publishing'" in str(refused.exception)
+    assert "holds an arena with purpose 'validation', but this is 'test'" in str(refused.exception)
 
 
 def test_evaluating_a_rung_leaves_it_out_of_the_ladder(tmp_path: Path) -> None:
@@ -449,7 +449,7 @@ def test_an_edit_in_any_file_that_shapes_a_game_or_a_player_changes_the_digest(m
     game = load_game("double_deck_whist", 4, 1)
     folder = PACKAGE / "games" / "double_deck_whist"
     files = {path for part in (folder, PACKAGE / "agents", PACKAGE / "matches") for path in part.glob("*.py")}
-    files |= {*(PACKAGE / "engine").rglob("*.py"), PACKAGE / "discovery.py", PACKAGE / "interfaces" / "batch.py"}
+    files |= {*(PACKAGE / "engine").rglob("*.py"), PACKAGE / "discovery.py"}
     files.remove(folder / "view.py")  # its pictures
     named = {path.relative_to(PACKAGE).as_posix() for path in files}
     assert {

@@ -237,7 +237,8 @@ def test_the_option_may_have_an_address(
     arguments: list[str], expected: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given: list[Any] = []
-    monkeypatch.setattr(cli, "_play", lambda plan, folder, workers, ray: given.append(ray) or SystemExit())
+    asked = lambda plan, folder, workers, ray: given.append(ray) or SystemExit()  # noqa: E731
+    monkeypatch.setattr("trick_envs.cli.evaluate.play_schedule", asked)
     CliRunner().invoke(cli.app, ["arena", "--game", "donguri", *arguments])
     assert given == [expected]
 

@@ -191,7 +191,7 @@ def test_a_match_is_the_same_in_a_batch_of_1_of_7_and_of_4096(name):
         for batch in batches:
             batch.step(batch.action_masks.argmax(axis=1) if number % 3 else last_legal(batch.action_masks))
         one, seven, many = batches
-        for field in ("states", "observations", "action_masks", "seats", "rewards", "ends"):
+        for field in ("states", "observations", "action_masks", "seats", "rewards", "terminated"):
             assert getattr(seven, field)[:1].tobytes() == getattr(one, field).tobytes(), field
             assert getattr(many, field)[:7].tobytes() == getattr(seven, field).tobytes(), field
         ends |= seven.terminated

@@ -342,7 +342,7 @@ def test_a_game_without_a_module_of_its_own_is_drawn(monkeypatch):
     view = table_view(game, next(random_positions(game, 1, 1)), 0)
     assert view.sections == {}
     assert "player_2" in ansi(view)
-    for module in ("cards", "layout", "plan"):
+    for module in ("cards", "layout", "geometry"):
         monkeypatch.setattr(f"trick_envs.view.{module}.game_type", lambda name: kind)
     for width, height in ((803, 600), (391, 520)):
         ElementTree.fromstring(svg(view, width, height))

@@ -2,7 +2,7 @@
 
 ``trick_envs/evaluation/duplicate.py`` says how a deal is played and what a margin is. Here are the tournament's parts:
 
-- ``plan.py``: who meets whom, on how many deals, and a digest of the code that the results depend on,
+- ``schedule.py``: who meets whom, on how many deals, and a digest of the code that the results depend on,
 - ``pair.py``: two players, their deals in chunks, and when they have played enough,
 - ``log.py``: finished chunks in a file, from which an interrupted arena continues,
 - ``play.py``: the loop over all of these, on an executor (``trick_envs/parallel/executor.py``),

@@ -24,7 +24,6 @@ _PACKAGE = Path(trick_envs.__file__).parent
 _FOLDERS = (_PACKAGE / "agents", _PACKAGE / "matches")
 _FILES = (
     _PACKAGE / "discovery.py",
-    _PACKAGE / "interfaces" / "batch.py",
     Path(duplicate.__file__),
     Path(seeds.__file__),
 )
