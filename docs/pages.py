@@ -171,7 +171,7 @@ def _rules(kind: GameType) -> str:
 
 
 def picture(game: Game) -> str:
-    """The table as ``player_0`` sees it in the middle of a deal between rule-of-thumb players, as SVG."""
+    """The table as ``player_0`` sees it in the middle of a deal between greedy players, as SVG."""
     number = min(1, int(game.template["num_deals"][0]) - 1)  # the second deal: there are scores
     plays = len(_play(game, number).deals[number].actions)
     return svg(match_view(_play(game, number, plays // 2), 0))

@@ -14,9 +14,10 @@ from pettingzoo.test import api_test, render_test, seed_test
 from pettingzoo.utils.wrappers import AssertOutOfBoundsWrapper, OrderEnforcingWrapper, TerminateIllegalWrapper
 
 import trick_envs
-from trick_envs import BatchEnv
+from trick_envs import BatchEnv, IllegalAction
 from trick_envs.engine.inspect import places
 from trick_envs.engine.registry import game_type
+from trick_envs.interfaces.rendering import Rendering
 
 
 def test_games_are_found():
@@ -538,7 +539,7 @@ def test_an_illegal_card_is_refused_by_name_and_changes_nothing(name, players):
             before, seat = env.get_state(), env.agent_selection
             allowed = legal_actions(env)
             for action in set(range(env.game.num_actions)) - set(allowed):
-                with pytest.raises(ValueError, match=env.game.deck.names[action]) as caught:
+                with pytest.raises(IllegalAction, match=env.game.deck.names[action]) as caught:
                     env.step(action)
                 assert seat in str(caught.value)
                 assert "does not have" in str(caught.value) or any(
@@ -546,7 +547,7 @@ def test_an_illegal_card_is_refused_by_name_and_changes_nothing(name, players):
                 )
                 assert " ".join(env.game.deck.names[action] for action in allowed) in str(caught.value)
             for action in (-1, env.game.num_actions, 10**9, None):
-                with pytest.raises(ValueError, match=r"no card|name a card"):
+                with pytest.raises(IllegalAction, match=r"no card|name a card"):
                     env.step(action)
             assert env.get_state() == before
         play_randomly(env, rng, 1)
@@ -629,6 +630,26 @@ def test_env_behaves_as_raw_env_under_the_standard_wrappers(name, players, seed)
             assert ours.record() == theirs.unwrapped.record()
 
 
+def drawing_fails(self, view):
+    raise ValueError("this cannot be drawn")
+
+
+@pytest.mark.parametrize("raw", [True, False])
+def test_an_error_of_the_drawing_is_no_illegal_action(raw, monkeypatch):
+    env = make("pepper", raw=raw, render_mode="human")
+    env.reset(seed=1)
+    seat, action = env.agent_selection, legal_actions(env)[0]
+    monkeypatch.setattr(Rendering, "show", drawing_fails)
+    with pytest.raises(ValueError, match="this cannot be drawn") as caught:
+        env.step(action)
+    assert not isinstance(caught.value, IllegalAction)
+    monkeypatch.undo()
+    assert not any(env.terminations.values())
+    assert not any(env.rewards.values())
+    assert env.record()["deals"][0]["actions"] == [[int(seat[-1]), env.game.deck.names[action]]]
+    assert env.agent_selection != seat
+
+
 @every_game
 def test_an_illegal_action_costs_one_and_ends_the_match_for_all(name):
     env = make(name, raw=False)
@@ -670,7 +691,7 @@ def test_an_illegal_action_in_a_batch_moves_no_game(name):
     actions = batch.action_masks.argmax(axis=1)
     actions[3] = int(np.flatnonzero(batch.action_masks[3] == 0)[0])
     card, seat = batch.game.deck.names[actions[3]], batch.seats[3]
-    with pytest.raises(ValueError, match=f"game 3: player_{seat} .*{card}"):
+    with pytest.raises(IllegalAction, match=f"game 3: player_{seat} .*{card}"):
         batch.step(actions)
     for wrong in ([0] * 4, np.zeros(5), np.zeros((5, 1), int), [-1] * 5, [10**9] * 5):
         with pytest.raises(ValueError, match=r"actions|action"):

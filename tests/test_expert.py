@@ -134,7 +134,7 @@ def test_a_label_tells_how_every_action_compares_with_the_students_best_one(sear
     if search.startswith("pimc"):
         assert (found.counts[legal] == 8).all()
     assert (found.variances >= 0).all()
-    if student is None:  # the rule of thumb had no logits
+    if student is None:  # the heuristic had no logits
         assert not found.logits.any()
     else:
         logits, _ = NetworkAgent.with_weights(game, config.network, student).evaluate(found.observations, found.masks)

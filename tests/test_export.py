@@ -166,7 +166,7 @@ def sb3_env(normalize: bool = False, **options: Any) -> Any:
 
     from trick_envs.interfaces.sb3 import make_vec_env
 
-    env = make_vec_env(ID, 4, 1, env_kwargs={"num_players": 3, "num_deals": 1, "illegal": "random", **options})
+    env = make_vec_env(ID, 4, 1, env_kwargs={"num_players": 3, "num_deals": 1, "illegal": "substitute", **options})
     if not normalize:
         return env
     env = VecNormalize(env)

@@ -16,9 +16,10 @@ from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import check_env
 
 import trick_envs
-from trick_envs import pepper_v0
+from trick_envs import IllegalAction, pepper_v0
 from trick_envs.agents import GreedyAgent, make_agent
 from trick_envs.interfaces.illegal_penalty import worst_total
+from trick_envs.interfaces.rendering import Rendering
 
 CONTRACT = {
     "trick_envs/Pepper-v0": "pepper",
@@ -130,7 +131,7 @@ def test_stable_baselines_check_env_has_nothing_to_say(name):
         ({"mask_key": "obs", "observation_key": "obs"}, "expected two different keys, not 'obs' for both"),
         ({"observation_key": "obs"}, "observation_key: 'obs' needs a mask_key"),
         ({"end_mask": "one"}, "end_mask: expected one of 'zeros', 'ones', not 'one'"),
-        ({"illegal": "punish"}, "illegal: expected one of 'terminate', 'raise', 'random', not 'punish'"),
+        ({"illegal": "punish"}, "illegal: expected one of 'terminate', 'raise', 'substitute', not 'punish'"),
         ({"reward": "fame"}, "reward: expected one of"),
         ({"num_players": 2}, "num_players: pepper is for"),
         ({"render_mode": "braille"}, "render_mode: expected None, 'human', 'ansi' or 'rgb_array', not 'braille'"),
@@ -381,7 +382,7 @@ def test_an_opponents_illegal_action_is_blamed_on_it():
         return np.asarray(action_masks).argmin(axis=1)
 
     env = make(opponents=stubborn, seat=0)
-    with pytest.raises(ValueError, match=r"opponent .*stubborn.*: player_\d does not have"):
+    with pytest.raises(IllegalAction, match=r"opponent .*stubborn.*: player_\d does not have"):
         env.reset(seed=1, options={"dealer": 1})
 
 
@@ -483,17 +484,43 @@ def test_an_illegal_action_raises_and_changes_nothing():
     env = make(illegal="raise", seat=0)
     _, info = env.reset(seed=1)
     before = env.unwrapped.record()
-    with pytest.raises(ValueError, match=r"player_0 (does not have|may not play)"):
+    with pytest.raises(IllegalAction, match=r"player_0 (does not have|may not play)"):
         env.step(int(info["action_mask"].argmin()))
     assert env.unwrapped.record() == before
     env.step(int(info["action_mask"].argmax()))
+
+
+def test_the_old_name_of_substitute_still_works_and_names_the_new_one():
+    with pytest.warns(
+        DeprecationWarning, match="illegal='random' has been renamed: write illegal='substitute'"
+    ) as told:
+        env = make(illegal="random", seat=0)
+    assert told[0].filename == __file__
+    _, info = env.reset(seed=1)
+    assert not env.step(int(info["action_mask"].argmin()))[2]
+
+
+@pytest.mark.parametrize("illegal", ["terminate", "raise", "substitute"])
+def test_an_error_of_the_drawing_is_no_illegal_action(illegal, monkeypatch):
+    env = make(illegal=illegal, seat=0, render_mode="human").unwrapped
+    env.reset(seed=1, options={"dealer": 3})
+    action, before = int(env.action_masks().argmax()), len(env.record()["deals"][0]["actions"])
+
+    def fails(self, view):
+        raise ValueError("this cannot be drawn")
+
+    monkeypatch.setattr(Rendering, "show", fails)
+    with pytest.raises(ValueError, match="this cannot be drawn") as caught:
+        env.step(action)
+    assert not isinstance(caught.value, IllegalAction)
+    assert env.record()["deals"][0]["actions"][before:] == [[0, env.game.deck.names[action]]]
 
 
 @every_game
 def test_instead_of_an_illegal_action_a_random_legal_one_is_played(name):
     played = set()
     for seed in range(8):
-        env = make(name, illegal="random", seat=0)
+        env = make(name, illegal="substitute", seat=0)
         _, info = env.reset(seed=seed)
         legal, deck = np.flatnonzero(info["action_mask"]), env.unwrapped.game.deck
         _, reward, terminated, _, _ = env.step(int(info["action_mask"].argmin()))

@@ -181,7 +181,7 @@ def test_maskable_ppo_learns_from_observations_with_masks():
 
 
 def test_ppo_learns_and_is_evaluated():
-    env = make_vec_env(PEPPER, 8, seed=1, env_kwargs={"illegal": "random", **SHORT})
+    env = make_vec_env(PEPPER, 8, seed=1, env_kwargs={"illegal": "substitute", **SHORT})
     model = sb3.PPO("MlpPolicy", env, **SMALL)
     assert_learns(model, 128)
     with warnings.catch_warnings(action="error"):

@@ -234,7 +234,7 @@ def test_hidden_cards_do_not_change_what_a_search_plays(name: str, spec: str) ->
 
 @every_game
 def test_who_looks_ahead_among_greedy_players_in_the_true_world_gets_no_less_than_foreseen(name: str) -> None:
-    """One step ahead, the rest by the rule of thumb: the best value can only rise from decision to decision."""
+    """One step ahead, the rest by the heuristic: the best value can only rise from decision to decision."""
     game = load_game(name, None, 1)
     kernels, scratch, named = game.kernels, np.zeros(2, game.dtype), np.zeros(1, np.int64)
     for seed in range(5):

@@ -95,7 +95,7 @@ def record() -> dict[str, Any]:
 
 
 def short_game(page: Page, address: str) -> None:
-    """One deal of Donguri for three, against the rule of thumb."""
+    """One deal of Donguri for three, against the heuristic."""
     page.goto(address)
     expect(page.locator("#hand.ready")).to_be_visible(timeout=PATIENCE)
     page.evaluate("document.getElementById('choices').open = true")

@@ -13,6 +13,7 @@ from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 import trick_envs
+from trick_envs import IllegalAction
 from trick_envs.agents import GreedyAgent
 from trick_envs.interfaces.illegal_penalty import worst_total
 
@@ -108,7 +109,7 @@ def test_searches_and_sampled_policies_play_as_in_the_single_environment(policy_
 
 
 @every_mode
-@pytest.mark.parametrize("illegal", ["terminate", "random"])
+@pytest.mark.parametrize("illegal", ["terminate", "substitute"])
 @pytest.mark.parametrize("reward", ["win", "zero_sum"])
 @pytest.mark.filterwarnings("ignore:.*an illegal action")
 def test_illegal_actions_do_the_same_as_in_the_single_environment(mode, illegal, reward):
@@ -281,10 +282,10 @@ def test_illegal_raise_names_the_game_and_moves_none():
     actions = infos["action_mask"].argmax(axis=1)
     actions[2] = infos["action_mask"][2].argmin()
     before = env.states.tobytes()
-    with pytest.raises(ValueError, match=r"game 2: player_0 (does not have|may not play)"):
+    with pytest.raises(IllegalAction, match=r"game 2: player_0 (does not have|may not play)"):
         env.step(actions)
     actions[2] = 1000
-    with pytest.raises(ValueError, match="game 2: action 1000 is no card"):
+    with pytest.raises(IllegalAction, match="game 2: action 1000 is no card"):
         env.step(actions)
     assert env.states.tobytes() == before
 

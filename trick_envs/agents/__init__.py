@@ -1,4 +1,4 @@
-"""Players: random, rule of thumb, search, trained policies and plug-ins, all named by short specs."""
+"""Players: random, heuristic, search, trained policies and plug-ins, all named by short specs."""
 
 from trick_envs.agents.agent import Actions, Agent
 from trick_envs.agents.greedy import GreedyAgent

@@ -1,4 +1,4 @@
-"""The rule-of-thumb player."""
+"""The greedy player."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from trick_envs.engine.game import Game
 
 
 class GreedyAgent:
-    """Plays by the game's rule of thumb (``evaluate_card`` in its ``heuristic.py``). Needs ``states``."""
+    """Plays by the game's heuristic (``evaluate_card`` in its ``heuristic.py``). Needs ``states``."""
 
     name = "greedy"
 

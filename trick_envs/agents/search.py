@@ -39,12 +39,12 @@ class SearchResult:
 class SearchAgent:
     """A searching player. Needs ``states``.
 
-    ``pimc`` samples hidden worlds, plays out every action in each by the rule of thumb, and takes the best on average.
+    ``pimc`` samples hidden worlds, plays out every action in each by the heuristic, and takes the best on average.
     ``ismcts`` grows one tree over sampled worlds. ``cheat`` is ``ismcts`` in the true world: an upper bound on what
     search can do, not a fair player.
 
     A search compares actions with a baseline action, and prefers another one only if it is better by more than a
-    standard error. The baseline comes from the rule of thumb, or from another player, such as a policy. A policy's
+    standard error. The baseline comes from the heuristic, or from another player, such as a policy. A policy's
     value estimate is not used: searching to the next own decision and taking the value there was worse than play-outs
     (``-2.5 ± 0.9`` points per deal with 40 worlds and the quickstart's policy). Nor are the last tricks solved exactly:
     twenty times the iterations with four cards or fewer in hand gained nothing in any game (-0.2 to +0.2 points per
@@ -56,7 +56,7 @@ class SearchAgent:
         game: the game it is to play.
         seed: seed of its random choices, which depend only on this seed, the seed of the match, and the position as the
             seat knows it.
-        baseline: the player whose actions are the baseline; the rule of thumb by default.
+        baseline: the player whose actions are the baseline; the heuristic by default.
         name: the spec it was made from.
     """
 

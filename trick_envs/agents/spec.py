@@ -3,7 +3,7 @@
 | spec | player |
 | --- | --- |
 | ``random`` | any legal card |
-| ``greedy`` | the game's rule of thumb |
+| ``greedy`` | the game's heuristic |
 | ``pimc:N``, ``ismcts:N`` | search over N sampled worlds (``trick_envs/agents/search.py``); ``search:N``: the better |
 | ``cheat:N`` | search in the true world: an upper bound, not a fair player |
 | ``PATH.onnx`` | a trained policy's best action |

@@ -13,6 +13,7 @@ from trick_envs.engine.game import Game
 from trick_envs.engine.inspect import why_illegal
 from trick_envs.engine.kernels.playing import REWARDS
 from trick_envs.engine.rng import MAX_SEED, checked_seed, fresh_seed
+from trick_envs.errors import IllegalAction
 
 
 def reward_mode(reward: str) -> int:
@@ -121,7 +122,7 @@ class BatchEnv:
             overwrites both. Where a match ended, observations already show the next one.
 
         Raises:
-            ValueError: if an action is illegal; names game, seat, card and rule. No game has moved then.
+            IllegalAction: names game, seat, card and rule. No game has moved then.
         """
         if not self._started:
             raise RuntimeError("call reset() before step()")
@@ -137,7 +138,7 @@ class BatchEnv:
         wrong = kernels.resolve_rows(self.states, games, chosen, self._cards)
         if wrong >= 0:
             i = int(games[wrong])
-            raise ValueError(f"game {i}: {why_illegal(self.game, self.states[i : i + 1], int(chosen[wrong]))}")
+            raise IllegalAction(f"game {i}: {why_illegal(self.game, self.states[i : i + 1], int(chosen[wrong]))}")
         if env_ids is not None:
             self.rewards[:] = 0
             self.terminated[:] = False

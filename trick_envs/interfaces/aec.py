@@ -1,4 +1,4 @@
-"""The games as PettingZoo AEC environments: the bare one, ``raw_env``. ``env`` is in ``checked.py``."""
+"""The games as PettingZoo AEC environments: the bare one, ``raw_env``. ``env`` is in ``env.py``."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from trick_envs.engine.kernels.observing import ROOM_BEHIND
 from trick_envs.engine.kernels.playing import ILLEGAL
 from trick_envs.engine.rng import checked_seed, fresh_seed
 from trick_envs.engine.state import States
+from trick_envs.errors import IllegalAction
 from trick_envs.interfaces.rendering import ALL, FPS, MODES, Rendering
 from trick_envs.matches.fixed_deals import GivenDeal, read_dealer, read_deals
 from trick_envs.matches.match import SEAT_BITS, Match
@@ -152,7 +153,7 @@ class RawEnv(AECEnv[str, Any, Any]):
         """Plays the card that ``agent_selection`` names.
 
         Raises:
-            ValueError: if the card is not legal; names the seat, the card and the rule. Nothing has changed then.
+            IllegalAction: names the seat, the card and the rule. Nothing has changed then.
         """
         agents = self.agents
         if not agents:
@@ -166,8 +167,8 @@ class RawEnv(AECEnv[str, Any, Any]):
         result = self._play(played)
         if result == ILLEGAL:
             if action is None:
-                raise ValueError(f"{agent} has to name a card, not None: it is not done yet")
-            raise ValueError(why_illegal(self.game, self._states, played))
+                raise IllegalAction(f"{agent} has to name a card, not None: it is not done yet")
+            raise IllegalAction(why_illegal(self.game, self._states, played))
         if self._paid:
             self.rewards = dict.fromkeys(agents, 0.0)
             self._paid = False

@@ -16,6 +16,7 @@ from pettingzoo.utils.env_logger import EnvLogger
 
 from trick_envs.engine.arguments import unknown_argument
 from trick_envs.engine.registry import game_type, load_game
+from trick_envs.errors import IllegalAction
 from trick_envs.interfaces.aec import RawEnv
 from trick_envs.interfaces.describe import describe_arguments, describe_game
 
@@ -53,7 +54,7 @@ class Env(RawEnv):
             return
         try:
             super().step(action)
-        except ValueError:
+        except IllegalAction:
             EnvLogger.warn_on_illegal_move()
             self._end_by_illegal(agent)
 

@@ -15,6 +15,7 @@ from trick_envs.engine.arguments import load_game_for, whole_number
 from trick_envs.engine.kernels.seats import END_MATCH, GREEDY_PLAYER, RAISE, RANDOM_PLAYER
 from trick_envs.engine.rng import checked_seed
 from trick_envs.engine.state import States
+from trick_envs.errors import IllegalAction
 from trick_envs.interfaces.aec import RawEnv
 from trick_envs.interfaces.illegal_penalty import illegal_warning, worst_total
 from trick_envs.interfaces.masking import OBSERVATION_KEY, Masking
@@ -45,8 +46,8 @@ class SeatEnv(gymnasium.Env[Observation, np.int64]):
             is a spec (``"greedy"``, …), an ``Agent``, or a function ``(observations, action_masks) -> actions`` on
             batches (here of one row). An ``Agent`` object is reseeded for each match.
         illegal: what an illegal action does: ``"terminate"`` ends the match, and its rewards then add up to less than
-            those of any honest match (``forfeit.worst_total``); ``"raise"`` is a ``ValueError``; ``"random"`` plays a
-            random legal card instead.
+            those of any honest match (``illegal_penalty.worst_total``); ``"raise"`` is an ``IllegalAction`` (a
+            ``ValueError``); ``"substitute"`` plays a random legal card instead.
         reward: ``"score"``, ``"zero_sum"`` or ``"win"``.
         num_players: seats, where the rules allow a choice.
         num_deals: exact length of a match; ``None`` plays what the original plays or recommends.
@@ -130,8 +131,8 @@ class SeatEnv(gymnasium.Env[Observation, np.int64]):
             action: a whole number: ``int``, NumPy's, or an array of one.
 
         Raises:
-            ValueError: for anything else; for an illegal action, with ``illegal="raise"``: names the card and the rule.
-                Nothing has changed then.
+            ValueError: for anything else.
+            IllegalAction: with ``illegal="raise"``: names the card and the rule. Nothing has changed then.
             gymnasium.error.ResetNeeded: before ``reset`` and after the end of the match.
         """
         if self._over:
@@ -139,7 +140,7 @@ class SeatEnv(gymnasium.Env[Observation, np.int64]):
         action = whole_number(action)
         try:
             self.aec.step(action)
-        except ValueError:
+        except IllegalAction:
             if self._illegal == RAISE:
                 raise
             if self._illegal == END_MATCH:

@@ -19,6 +19,7 @@ from trick_envs.engine.inspect import why_illegal
 from trick_envs.engine.kernels.seats import END_MATCH, RAISE
 from trick_envs.engine.rng import MAX_SEED, checked_seed, fresh_seed
 from trick_envs.engine.state import OVER
+from trick_envs.errors import IllegalAction
 from trick_envs.interfaces.illegal_penalty import illegal_warning, worst_total
 from trick_envs.interfaces.masking import OBSERVATION_KEY, Masking
 from trick_envs.interfaces.rendering import FPS, Rendering
@@ -149,8 +150,8 @@ class VectorSeatEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]])
             actions: ``(num_envs,)`` integers.
 
         Raises:
-            ValueError: for an illegal action, with ``illegal="raise"``; names game, card and rule. No game has moved
-                then.
+            IllegalAction: with ``illegal="raise"``; names game, card and rule. No game has moved then.
+            ValueError: if there is not one whole number per game.
             gymnasium.error.ResetNeeded: before ``reset``; with autoreset disabled also after the end of a match.
         """
         chosen = np.asarray(actions)
@@ -293,7 +294,7 @@ class VectorSeatEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]])
         if wrong >= 0:
             i = int(rows[wrong])
             reason = why_illegal(self.game, self.states[i : i + 1], int(actions[wrong]))
-            raise ValueError(f"game {i}: {reason}")
+            raise IllegalAction(f"game {i}: {reason}")
 
     def _show(self, final: Infos) -> tuple[Observations, Infos]:
         """What the learners see now, and the infos: these, and the masks."""

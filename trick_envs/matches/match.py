@@ -20,6 +20,7 @@ from trick_envs.engine.game import Game
 from trick_envs.engine.inspect import dealt, phase_name, why_illegal
 from trick_envs.engine.kernels.playing import DEAL_ENDED, ILLEGAL, MATCH_ENDED
 from trick_envs.engine.rng import checked_seed
+from trick_envs.errors import IllegalAction
 from trick_envs.matches.fixed_deals import GivenDeal
 
 SEAT_BITS = DEAL_ENDED - 1
@@ -110,10 +111,10 @@ class Match:
         """Like ``play``, but an illegal action is an error.
 
         Raises:
-            ValueError: names the seat, the card and the rule.
+            IllegalAction: names the seat, the card and the rule.
         """
         if self.play(action) == ILLEGAL:
-            raise ValueError(why_illegal(self.game, self.states, action))
+            raise IllegalAction(why_illegal(self.game, self.states, action))
 
     def _begin_deal(self) -> None:
         """Records the deal that has just been dealt, or deals a given one instead."""

@@ -11,10 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from trick_envs.agents import Agent, make_agent
+from trick_envs.deprecation import warn_renamed
 from trick_envs.engine.game import Game
 from trick_envs.engine.inspect import why_illegal
 from trick_envs.engine.kernels.seats import GREEDY_PLAYER, ILLEGAL_MODES, RANDOM_PLAYER
 from trick_envs.engine.rng import MAX_SEED
+from trick_envs.errors import IllegalAction
 
 Policy = Callable[[npt.NDArray[np.float32], npt.NDArray[np.int8]], Any]
 Opponent = str | PathLike[str] | Agent | Policy
@@ -89,7 +91,8 @@ class Opponents:
         """The actions of agent ``number``, ``(B,) int64``.
 
         Raises:
-            ValueError: if an action is illegal, or there is not one per row; names the agent and the rule.
+            IllegalAction: names the agent and the rule.
+            ValueError: if there is not one action per row; names the agent.
         """
         agent = self.agents[number]
         if hasattr(agent, "act"):
@@ -106,7 +109,7 @@ class Opponents:
         wrong = self.game.kernels.first_illegal(states, np.arange(len(states)), actions)
         if wrong >= 0:
             reason = why_illegal(self.game, states[wrong : wrong + 1], int(actions[wrong]))
-            raise ValueError(f"opponent {self._names[number]}: {reason}")
+            raise IllegalAction(f"opponent {self._names[number]}: {reason}")
         return actions
 
 
@@ -142,6 +145,9 @@ def illegal_mode(illegal: str) -> int:
     Raises:
         ValueError: if there is no such way.
     """
+    if illegal == "random":
+        warn_renamed("illegal='random'", "illegal='substitute'")
+        illegal = "substitute"
     if illegal not in ILLEGAL_MODES:
         raise ValueError(f"illegal: expected one of {', '.join(map(repr, ILLEGAL_MODES))}, not {illegal!r}")
     return ILLEGAL_MODES.index(illegal)

@@ -49,7 +49,7 @@ class Hint:
 
     Attributes:
         cards: the legal cards, in the order of the deck.
-        baseline: the card with which the search compares the others: the policy's, or the rule of thumb's.
+        baseline: the card with which the search compares the others: the policy's, or the heuristic's.
         search: the card that is best according to the search.
         disagree: whether ``search`` is another card than the baseline, and better by more than the error.
         value: by how many points the policy expects to beat the mean of the others in this deal; ``None`` without one.

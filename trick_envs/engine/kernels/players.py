@@ -1,4 +1,4 @@
-"""The compiled players: random, and greedy by the game's rule of thumb."""
+"""The compiled players: random, and greedy by the game's heuristic."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def random_actions(masks: Any, streams: Streams, actions: Any) -> None:
 
 @kernel
 def best_by_heuristic(state: State, actions: CardSet) -> int:
-    """The action that the rule of thumb rates highest. (An action is also the number of the first card of its kind.)"""
+    """The action that the heuristic rates highest. (An action is also the number of the first card of its kind.)"""
     best = first(actions)
     most = evaluate_card(state, best)
     actions = rest(actions)
@@ -57,7 +57,7 @@ def best_by_heuristic(state: State, actions: CardSet) -> int:
 
 @kernel
 def greedy(state: State) -> int:
-    """The legal action that the game's rule of thumb rates highest."""
+    """The legal action that the game's heuristic rates highest."""
     return best_by_heuristic(state, kinds_of(state, legal(state)))
 
 

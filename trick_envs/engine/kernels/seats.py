@@ -16,8 +16,8 @@ from trick_envs.engine.state import OVER, States, Streams
 from trick_envs.engine.table import relative
 
 NOBODY, NAMED, RANDOM_PLAYER, GREEDY_PLAYER = -4, -3, -2, -1  # who plays; other numbers are Python agents
-ILLEGAL_MODES = ("terminate", "raise", "random")
-END_MATCH, RAISE, PLAY_RANDOM = range(len(ILLEGAL_MODES))
+ILLEGAL_MODES = ("terminate", "raise", "substitute")
+END_MATCH, RAISE, SUBSTITUTE = range(len(ILLEGAL_MODES))
 
 
 @kernel
@@ -108,7 +108,7 @@ def play_rows(
                 if advance(state, card):
                     pay(state, mode, pays)
                     rewards[i] += pays[learner]
-            elif illegal == PLAY_RANDOM:
+            elif illegal == SUBSTITUTE:
                 player = RANDOM_PLAYER
             else:
                 rewards[i] = -1.0

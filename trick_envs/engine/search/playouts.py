@@ -21,7 +21,7 @@ MIN_STANDARD_ERRORS = 1.0  # by how many an action must look better than the bas
 @noinline
 @kernel
 def play_out(state: State, epsilon: float) -> None:
-    """Plays the deal to its end by the rule of thumb, with probability ``epsilon`` a random card; scores the deal."""
+    """Plays the deal to its end by the heuristic, with probability ``epsilon`` a random card; scores the deal."""
     while state.phase != OVER:
         if epsilon > 0.0 and draw(state, 1 << 20) < epsilon * (1 << 20):
             allowed = kinds_of(state, legal(state))
@@ -47,7 +47,7 @@ def margin(state: State, seat: int) -> float:
 @noinline
 @kernel
 def value_of(scratch: Any, action: int, seat: int) -> float:
-    """The margin of a seat when an action is played in the world ``scratch[0]``, and the rest by the rule of thumb."""
+    """The margin of a seat when an action is played in the world ``scratch[0]``, and the rest by the heuristic."""
     scratch[1] = scratch[0]
     world = scratch[1]
     play(world, resolve_card(world, action))
@@ -94,9 +94,9 @@ def best_by_confidence(baseline: int, actions: CardSet, sums: Any) -> int:
 def pimc(
     states: States, worlds: int, seed: Any, actions: Any, streams: Streams, scratch: Any, work: Any, all_sums: Any
 ) -> None:  # fmt: skip
-    """The best action over sampled worlds, each played out by the rule of thumb; for every unfinished game.
+    """The best action over sampled worlds, each played out by the heuristic; for every unfinished game.
 
-    ``actions`` holds the baseline actions (the rule of thumb's, or a policy's), and is overwritten. ``all_sums[i]``
+    ``actions`` holds the baseline actions (the heuristic's, or a policy's), and is overwritten. ``all_sums[i]``
     gets every action's comparison with the baseline (``record_comparison``).
     """
     for i in range(states.shape[0]):

@@ -45,7 +45,7 @@ def add_child(tree: Any, gains: Any, parent: int, child: int, action: int) -> No
 def descend(state: State, node: int, tree: Any, gains: Any, low: float, high: float) -> tuple[int, CardSet]:
     """The child of a node to follow in this world, or -1 and the actions of which one is to become a child.
 
-    Children are added as visits grow (progressive widening), the rule of thumb's choice first, and followed by upper
+    Children are added as visits grow (progressive widening), the heuristic's choice first, and followed by upper
     confidence bounds that count how often a child could have been followed.
     """
     untried, tried = kinds_of(state, legal(state)), 0
@@ -121,7 +121,7 @@ def ismcts(
     """The best action by information-set Monte Carlo tree search, the values of all seats backed up.
 
     An iteration plays one action in a drawn world, follows the tree below it through what is legal in that world,
-    adds a node, plays the deal out by the rule of thumb, and gives every seat on the path its own margin. At the root
+    adds a node, plays the deal out by the heuristic, and gives every seat on the path its own margin. At the root
     all actions still in the running are tried in the same worlds, and the worse half drops out again and again
     (sequential halving). The baseline action, which comes in ``actions`` as for ``pimc``, stays to the end.
     ``all_sums`` is as for ``pimc``.

@@ -1,4 +1,4 @@
-"""A rule of thumb for Donguri to Yamaneko."""
+"""A heuristic for Donguri to Yamaneko."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A rule of thumb for Double-Deck German Whist."""
+"""A heuristic for Double-Deck German Whist."""
 
 from __future__ import annotations
 

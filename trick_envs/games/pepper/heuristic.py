@@ -1,4 +1,4 @@
-"""A rule of thumb for Pepper."""
+"""A heuristic for Pepper."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A rule of thumb for Tricky Express."""
+"""A heuristic for Tricky Express."""
 
 from __future__ import annotations
 

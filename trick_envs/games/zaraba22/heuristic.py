@@ -1,4 +1,4 @@
-"""A rule of thumb for Zaraba 22."""
+"""A heuristic for Zaraba 22."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from trick_envs.interfaces.openspiel.game import SmallGame, SmallState
 
 
 def greedy_policy(game: SmallGame) -> pyspiel.TabularPolicy:
-    """The game's rule of thumb in every information state, as a ``pyspiel.TabularPolicy``."""
+    """The game's heuristic in every information state, as a ``pyspiel.TabularPolicy``."""
     chosen: dict[str, list[tuple[int, float]]] = {}
 
     def visit(state: SmallState) -> None:

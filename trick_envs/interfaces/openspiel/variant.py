@@ -156,7 +156,7 @@ class Position(DealPosition):
         return dataclasses.replace(self, record=record, plays=plays, returns=tuple(returns.tolist()))
 
     def greedy(self) -> int:
-        """The action of the game's rule of thumb."""
+        """The action of the game's heuristic."""
         actions = np.zeros(1, np.int64)
         self.variant.kernels.greedy_actions(self.record, actions)
         return int(actions[0])

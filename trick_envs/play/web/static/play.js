@@ -7,7 +7,7 @@ const OPPONENTS = [
   ["ismcts:1000", "search (ismcts:1000)"],
   ["ismcts:100", "quick search (ismcts:100)"],
   ["pimc:20", "sampling (pimc:20)"],
-  ["greedy", "rule of thumb (greedy)"],
+  ["greedy", "heuristic (greedy)"],
   ["random", "random"],
 ];
 
@@ -241,7 +241,7 @@ async function askHints() {
   }
   renderHand();
   const name = (kind) => about.cards[kind].words;
-  const [policy, search] = hints.sources.length > 1 ? ["the policy", hints.sources[1]] : ["the rule of thumb", hints.sources[0]];
+  const [policy, search] = hints.sources.length > 1 ? ["the policy", hints.sources[1]] : ["the heuristic", hints.sources[0]];
   const best = hints.cards.find((card) => card.kind === hints.search);
   $("note").textContent = frame.legal.length < 2 ? "Only one card is legal."
     : hints.disagree

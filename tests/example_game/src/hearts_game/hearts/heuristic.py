@@ -1,4 +1,4 @@
-"""A rule of thumb for Hearts."""
+"""A heuristic for Hearts."""
 
 from __future__ import annotations
 
