@@ -7,6 +7,11 @@ import gzip
 import json
 import random
 import re
+import socket
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 from typing import Any
 
@@ -27,9 +32,9 @@ from trick_envs.matches.match import Match
 from trick_envs.matches.replay import replay
 from trick_envs.matches.viewing import match_view
 from trick_envs.play.hints import advisor_of
-from trick_envs.play.web.app import LOOPBACK, Api
+from trick_envs.play.web.app import LOOPBACK, Api, make_app
 from trick_envs.play.web.export import LAYOUTS, elements, replay_page
-from trick_envs.play.web.frames import play
+from trick_envs.play.web.frames import number_of_plays, play
 from trick_envs.play.web.replays import Replay
 from trick_envs.play.web.server import allowed_hosts
 from trick_envs.play.web.sessions import Player, Session, Store
@@ -216,6 +221,185 @@ def test_a_search_shrinks_while_many_games_want_to_move():
     assert [player.act(busy).name for busy in (1, 2, 5, 50)] == [
         "ismcts:1000", "ismcts:250", "ismcts:62", "ismcts:62",
     ]  # fmt: skip
+
+
+# --- several clients, players that fail, players that think long ------------------------------------------------------
+
+
+class Opponent:
+    """A player of a session: greedy, unless told to wait or to fail.
+
+    Args:
+        game: what it plays.
+        before: is called before each of its choices.
+    """
+
+    spec = "ismcts:1000"
+
+    def __init__(self, game: Any, before: Callable[[], object]) -> None:
+        self._agent, self._before = make_agent("greedy", game), before
+
+    def act(self, busy: int) -> Any:
+        self._before()
+        return self._agent
+
+
+def seated(browser: Browser, before: Callable[[], object], num_deals: int = 1) -> Session:
+    """A game of Donguri for three on the server, in which seats 1 and 2 call ``before`` before they play."""
+    game = load_game("donguri", 3, num_deals)
+    session = Session(Match(game, 5), 0, ["greedy", "greedy"])
+    list(session.play_on(browser.pages.load))
+    session.players = {seat: Opponent(game, before) for seat in (1, 2)}  # type: ignore[misc]
+    browser.pages.games.put(session)
+    return session
+
+
+def first_legal(session: Session) -> dict[str, Any]:
+    """A play of the person's."""
+    kind = legal_of(session.game, session.match.states)[0]
+    return {"number": number_of_plays(session.match), "card": session.game.deck.names[kind]}
+
+
+def test_an_opponent_that_raises_leaves_its_seat_to_another_and_the_game_goes_on(browser, caplog):
+    def fail() -> None:
+        raise RuntimeError("out of worlds")
+
+    session = seated(browser, fail)
+    reply = browser.post(f"/games/{session.id}/plays", first_legal(session))
+    assert reply.status_code == 200
+    assert reply.json()["frames"][-1]["yours"]
+    assert reply.json()["game"]["notice"].endswith("(ismcts:1000) failed (RuntimeError): greedy plays on for it")
+    assert "out of worlds" in caplog.text
+    about = browser.get(f"/games/{session.id}").json()
+    assert about["game"]["players"] == ["you", "greedy", "greedy"]
+    assert about["game"]["notice"]
+    assert browser.post(f"/games/{session.id}/plays", first_legal(session)).json()["game"]["notice"] == ""
+
+
+def test_an_opponent_that_plays_an_illegal_card_leaves_its_seat_to_another(browser):
+    session = seated(browser, lambda: None)
+    wrong = SimpleNamespace(act=lambda observations, masks, states: np.array([int(np.argmin(masks[0]))]))
+    session.players[1].act = lambda busy: wrong  # type: ignore[method-assign]
+    reply = browser.post(f"/games/{session.id}/plays", first_legal(session)).json()
+    assert "player_1 (ismcts:1000) failed" in reply["game"]["notice"]
+    assert reply["frames"][-1]["yours"]
+
+
+def test_a_game_left_in_the_middle_of_others_plays_goes_on_when_it_is_looked_at(browser):
+    """As after a failure of the server itself."""
+    session = Session(Match(load_game("donguri", 3, 1), 5), 0, ["greedy", "greedy"])
+    session.match.step(legal_of(session.game, session.match.states)[0])
+    assert int(session.match.states["seat"][0]) != 0
+    browser.pages.games.put(session)
+    assert browser.get(f"/games/{session.id}").json()["frames"][-1]["yours"]
+
+
+def test_a_failure_of_the_server_is_told_as_json(browser, monkeypatch):
+    session = seated(browser, lambda: None)
+    monkeypatch.setattr(session, "play_on", lambda load: 1 / 0)
+    reply = browser.get(f"/games/{session.id}")
+    assert reply.status_code == 500
+    assert "ZeroDivisionError" in reply.json()["error"]
+
+
+def test_slow_hints_keep_neither_files_nor_other_games_waiting(browser, monkeypatch):
+    """60 of them: more than there are threads."""
+    go_on, started = threading.Event(), threading.Event()
+
+    def advise(states: Any) -> Any:
+        started.set()
+        assert go_on.wait(60)
+        return SimpleNamespace(as_dict=dict)
+
+    monkeypatch.setattr("trick_envs.play.web.sessions.advisor_of", lambda game: SimpleNamespace(advise=advise))
+    session = seated(browser, lambda: None)
+    number = number_of_plays(session.match)
+    with ThreadPoolExecutor(64) as pool:
+        hints = [pool.submit(browser.get, f"/games/{session.id}/hint?number={number}") for _ in range(60)]
+        try:
+            assert started.wait(30)
+            time.sleep(0.3)  # the others are on their way
+            begun = time.monotonic()
+            assert browser.client.get("/static/play.js").status_code == 200
+            assert browser.get(f"/games/{session.id}").status_code == 200
+            assert browser.post(f"/games/{session.id}/plays", first_legal(session)).status_code == 200
+            assert time.monotonic() - begun < 2
+            assert not any(hint.done() for hint in hints)
+        finally:
+            go_on.set()
+        assert {hint.result().status_code for hint in hints} <= {200, 409}  # 409: asked after the play
+
+
+def test_requests_that_wait_for_a_slow_player_take_no_threads_and_are_no_load(browser):
+    """A reload of a game in which somebody thinks waits; it is no reason to shrink anybody's search."""
+    go_on, thinks = threading.Event(), threading.Event()
+
+    def think() -> None:
+        thinks.set()
+        assert go_on.wait(60)
+
+    session = seated(browser, think)
+    with ThreadPoolExecutor(64) as pool:
+        first = pool.submit(browser.post, f"/games/{session.id}/plays", first_legal(session))
+        try:
+            assert thinks.wait(30)
+            waiting = [pool.submit(browser.get, f"/games/{session.id}") for _ in range(30)]
+            again = [pool.submit(browser.post, f"/games/{session.id}/plays", first_legal(session)) for _ in range(30)]
+            time.sleep(0.3)
+            assert browser.pages.load.busy == 1
+            begun = time.monotonic()
+            about, frame = browser.deal(game="donguri", num_players=3)  # another game goes on meanwhile
+            assert browser.play(about, frame, frame["legal"][0]).status_code == 200
+            assert time.monotonic() - begun < 2
+        finally:
+            go_on.set()
+        assert first.result().status_code == 200
+        assert {reply.result().status_code for reply in waiting} == {200}
+        assert {reply.result().status_code for reply in again} == {409}
+    assert browser.pages.load.busy == 0
+
+
+def test_two_clients_at_once_play_two_games_to_the_end(browser):
+    def match(seed: int) -> list[Any]:
+        about, frame = browser.deal(game="donguri", num_players=3, num_deals=1, seed=seed)
+        while not about["over"]:
+            reply = browser.play(about, frame, frame["legal"][0]).json()
+            about, frame = {**about, **reply["game"]}, reply["frames"][-1]
+        return [about["deals"], about["winners"]]
+
+    alone = [match(seed) for seed in range(4)]
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(match, range(4))) == alone
+
+
+def test_of_two_clients_that_play_the_same_decision_one_is_refused(browser):
+    for seed in range(6):
+        about, frame = browser.deal(game="donguri", num_players=3, seed=seed)
+        together = threading.Barrier(2)
+
+        def play_it(about: Any = about, frame: Any = frame, together: Any = together) -> int:
+            together.wait(30)
+            return int(browser.play(about, frame, frame["legal"][0]).status_code)
+
+        with ThreadPoolExecutor(2) as pool:
+            assert sorted(each.result() for each in [pool.submit(play_it) for _ in range(2)]) == [200, 409]
+
+
+def test_a_server_on_all_addresses_answers_to_every_one_of_them(monkeypatch):
+    """On Debian the machine's own name is 127.0.1.1; on others it is nothing at all."""
+
+    def unknown(*_: object) -> Any:
+        raise socket.gaierror(-2, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", unknown)
+    names = allowed_hosts("0.0.0.0")
+    client = TestClient(make_app(hosts=names, any_address=True), base_url=ADDRESS)
+    for host in ("192.168.7.9:8000", "10.0.0.3", "[fe80::1]:8000", socket.gethostname(), "localhost:8000"):
+        assert client.get("/", headers={"host": host}).status_code == 200, host
+    for host in ("evil.example", "192.168.7.9.evil.example", "1.2.3.4.5", "[evil]:80", "", "192.168.7.9:80:80"):
+        assert client.get("/", headers={"host": host}).status_code == 400, host
+    loopback = TestClient(make_app(), base_url=ADDRESS)
+    assert loopback.get("/", headers={"host": "192.168.7.9:8000"}).status_code == 400
 
 
 # --- what a seat may not know ---------------------------------------------------------------------------------------

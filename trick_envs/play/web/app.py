@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import inspect
+import ipaddress
 import json
+import logging
 import re
 import secrets
 from collections.abc import Awaitable, Callable, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
+from anyio import CapacityLimiter
 from anyio.to_thread import run_sync
 from starlette.applications import Starlette
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
@@ -59,7 +63,9 @@ HEADERS = {
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
 }
-Answer = TypeVar("Answer")
+LOG = logging.getLogger("trick_envs.serve")
+THREADS = 40  # of games and replays; files have others, so that they never wait for a search
+THINKING = 4  # of hints: searches for several games; those for one game wait for each other
 
 
 class SafeJSON(Response):
@@ -89,17 +95,45 @@ class SafeHeaders:
         await self.app(scope, receive, send_with_headers if scope["type"] == "http" else send)
 
 
-def make_app(first: str = FIRST, hosts: Sequence[str] = LOOPBACK) -> Starlette:
+class KnownHosts(TrustedHostMiddleware):
+    """Refuses requests whose ``Host`` is none of this server's names: another site's name may lead here.
+
+    Args:
+        app: what it protects.
+        hosts: the names.
+        any_address: whether every address written in numbers is one too. No other site has a name of that form.
+    """
+
+    def __init__(self, app: ASGIApp, hosts: Sequence[str], any_address: bool) -> None:
+        super().__init__(app, list(hosts), www_redirect=False)
+        self.any_address = any_address
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        known = self.any_address and scope["type"] == "http" and _is_address(Headers(scope=scope).get("host", ""))
+        await (self.app if known else super().__call__)(scope, receive, send)
+
+
+def _is_address(host: str) -> bool:
+    """Whether a ``Host`` is an address in numbers, with or without a port."""
+    found = re.fullmatch(r"(?:\[([0-9a-fA-F:.]+)\]|([0-9.]+))(?::[0-9]{1,5})?", host, re.ASCII)
+    try:
+        return found is not None and bool(ipaddress.ip_address(found[1] or found[2]))
+    except ValueError:
+        return False
+
+
+def make_app(first: str = FIRST, hosts: Sequence[str] = LOOPBACK, any_address: bool = False) -> Starlette:
     """The server as an ASGI application.
 
     Args:
         first: the game that is dealt if the page names none.
         hosts: the names under which it may be asked.
+        any_address: whether it may also be asked under any address in numbers, as on a server that listens on all.
 
     Raises:
         ValueError: if there is no such game.
     """
-    return Api(game_type(first).name).application(hosts)
+    return Api(game_type(first).name).application(hosts, any_address)
 
 
 class Api:
@@ -118,21 +152,23 @@ class Api:
         self.games: Store[Session] = Store("games", MAX_GAMES, max_age=24 * HOUR, min_age=HOUR / 4)
         self.replays: Store[Replay] = Store("replays", MAX_REPLAYS, max_age=24 * HOUR, min_age=HOUR / 60)
         self.load = Load()
+        self.threads, self.thinking = CapacityLimiter(THREADS), CapacityLimiter(THINKING)
 
-    def application(self, hosts: Sequence[str]) -> Starlette:
+    def application(self, hosts: Sequence[str], any_address: bool = False) -> Starlette:
         """The ASGI application."""
+        threads, thinking = self.threads, self.thinking
         api = [
-            Route("/choices", answer(lambda request: choices(self.first))),
-            Route("/games", post(self.new_game), methods=["POST"]),
-            Route("/games/{game}", answer(self.show_game)),
-            Route("/games/{game}/plays", post(self.play), methods=["POST"]),
-            Route("/games/{game}/hint", answer(self.hint)),
-            Route("/games/{game}/end", post(self.end), methods=["POST"]),
-            Route("/games/{game}/record", answer(self.record)),
-            Route("/replays", post(self.new_replay), methods=["POST"]),
-            Route("/replays/{replay}", answer(self.show_replay)),
-            Route("/replays/{replay}/steps/{step}", answer(self.show_step)),
-            Route("/replays/{replay}/hints/{step}", answer(self.replay_hint)),
+            Route("/choices", answer(lambda request: choices(self.first), threads)),
+            Route("/games", post(self.new_game, threads), methods=["POST"]),
+            Route("/games/{game}", self._in_turn(self.show_game)),
+            Route("/games/{game}/plays", self._in_turn(self.play), methods=["POST"]),
+            Route("/games/{game}/hint", self.hint),
+            Route("/games/{game}/end", self._in_turn(self.end), methods=["POST"]),
+            Route("/games/{game}/record", self._in_turn(self.record)),
+            Route("/replays", post(self.new_replay, threads), methods=["POST"]),
+            Route("/replays/{replay}", answer(self.show_replay, threads)),
+            Route("/replays/{replay}/steps/{step}", answer(self.show_step, threads)),
+            Route("/replays/{replay}/hints/{step}", answer(self.replay_hint, thinking)),
         ]
         routes = [
             Route("/", page("play.html")),
@@ -147,11 +183,22 @@ class Api:
             routes=routes,
             middleware=[
                 Middleware(SafeHeaders),
-                Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts), www_redirect=False),
+                Middleware(KnownHosts, hosts=hosts, any_address=any_address),
             ],
-            exception_handlers={ApiError: refused, HTTPException: failed},
+            exception_handlers={ApiError: refused, HTTPException: failed, Exception: broken},
             max_body_size=MAX_BODY,
         )
+
+    def _in_turn(self, make: Callable[[Session, Request, bytes], Any]) -> Endpoint:
+        """An endpoint of a game: one request at a time, and those that wait take no thread from other games."""
+
+        async def endpoint(request: Request) -> Response:
+            body = await posted(request) if request.method == "POST" else b""
+            session = self.games.get(request.path_params["game"])
+            async with session.lock:
+                return SafeJSON(await run_sync(make, session, request, body, limiter=self.threads))
+
+        return endpoint
 
     # --- games ----------------------------------------------------------------------------------------------------
 
@@ -167,10 +214,10 @@ class Api:
         if not 0 <= seat < n:
             raise ApiError(400, f"seat: expected a seat of 0 to {n - 1}")
         session = Session(match, seat, chosen_opponents(match.game, asked.get("opponents")))
-        with session.lock, self.load:
+        with self.load:
             shots = list(session.play_on(self.load))
-            self.games.put(session)
-            return {"game": self._about(session), "frames": self._frames(session, shots, layout)}
+        self.games.put(session)
+        return {"game": self._about(session), "frames": self._frames(session, shots, layout)}
 
     def _match(self, asked: dict[str, Any]) -> Match:
         if asked.get("replay") is not None:
@@ -192,44 +239,44 @@ class Api:
             raise ApiError(400, str(error)) from None
         return Match(game, secrets.randbelow(MAX_WEB_SEED + 1) if seed is None else seed)
 
-    def show_game(self, request: Request) -> Any:
-        """A game as it stands, for a reload."""
-        session, layout = self.games.get(request.path_params["game"]), chosen_size(request.query_params.get("size"))
-        with session.lock:
-            return {"game": self._about(session), "frames": [self._frame(session, session.look(), layout)]}
+    def show_game(self, session: Session, request: Request, body: bytes) -> Any:
+        """A game as it stands, for a reload; if it was left while others were to play, they play now."""
+        layout = chosen_size(request.query_params.get("size"))
+        with self.load:
+            shots = list(session.play_on(self.load))
+        return {"game": self._about(session), "frames": self._frames(session, shots, layout)}
 
-    def play(self, request: Request, body: bytes) -> Any:
+    def play(self, session: Session, request: Request, body: bytes) -> Any:
         """The person's card, and all plays up to the person's next decision."""
         asked = read_object(body, {"number": int, "card": str, "size": str})
         number, card = asked.get("number"), asked.get("card")
         if number is None or card is None:
             raise ApiError(400, "expected number, of plays so far, and card, such as '4Y'")
-        session, layout = self.games.get(request.path_params["game"]), chosen_size(asked.get("size"))
-        with self.load, session.lock:
+        layout = chosen_size(asked.get("size"))
+        with self.load:
             shots = list(session.play(number, card, self.load))
-            return {"game": self._changed(session), "frames": self._frames(session, shots, layout)}
+        return {"game": self._changed(session), "frames": self._frames(session, shots, layout)}
 
-    def hint(self, request: Request) -> Any:
-        """What policy and search think, from what the person's seat knows."""
+    async def hint(self, request: Request) -> Response:
+        """What policy and search think, from what the person's seat knows; meanwhile the game can be played on."""
         session = self.games.get(request.path_params["game"])
-        with session.lock:
-            return session.hint(whole(request.query_params.get("number"), "number", 0, 999_999)).as_dict()
+        number = whole(request.query_params.get("number"), "number", 0, 999_999)
+        async with session.lock:
+            session.check(number)
+            states = session.match.states.copy()
+        return SafeJSON((await run_sync(session.hint, number, states, limiter=self.thinking)).as_dict())
 
-    def end(self, request: Request, body: bytes) -> Any:
+    def end(self, session: Session, request: Request, body: bytes) -> Any:
         """Ends a match before its end: nobody plays any more, and everything is open."""
-        asked = read_object(body, {"size": str})
-        session, layout = self.games.get(request.path_params["game"]), chosen_size(asked.get("size"))
-        with session.lock:
-            session.ended = True
-            return {"game": self._about(session), "frames": [self._frame(session, session.look(), layout)]}
+        layout = chosen_size(read_object(body, {"size": str}).get("size"))
+        session.ended = True
+        return {"game": self._about(session), "frames": [self._frame(session, session.look(), layout)]}
 
-    def record(self, request: Request) -> Any:
+    def record(self, session: Session, request: Request, body: bytes) -> Any:
         """The record, once the match is over: it holds all hands."""
-        session = self.games.get(request.path_params["game"])
-        with session.lock:
-            if not session.over:
-                raise ApiError(409, "the record shows all hands: it is there when the match is over, or ended")
-            return session.match.record()
+        if not session.over:
+            raise ApiError(409, "the record shows all hands: it is there when the match is over, or ended")
+        return session.match.record()
 
     def _about(self, session: Session) -> Any:
         """What stays the same throughout a match, and what changes."""
@@ -250,6 +297,7 @@ class Api:
             "deals": [deal.score for deal in match.deals if deal.score is not None],
             "over": over,
             "winners": match.winners(),
+            "notice": session.notice,
             **({"seed": match.seed} if over else {}),  # it tells how the cards lie
         }
 
@@ -424,27 +472,31 @@ def names(view: TableView) -> list[str]:
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 
-def answer(make: Callable[[Request], Any]) -> Endpoint:
-    """An endpoint that answers a GET with JSON; games are computed in a thread."""
+def answer(make: Callable[[Request], Any], threads: CapacityLimiter) -> Endpoint:
+    """An endpoint that answers a GET with JSON, computed in one of these threads."""
 
     async def endpoint(request: Request) -> Response:
-        return SafeJSON(await run_sync(make, request))
+        return SafeJSON(await run_sync(make, request, limiter=threads))
 
     return endpoint
 
 
-def post(make: Callable[[Request, bytes], Any]) -> Endpoint:
-    """An endpoint that answers a POST of this server's own page with JSON."""
+def post(make: Callable[[Request, bytes], Any], threads: CapacityLimiter) -> Endpoint:
+    """An endpoint that answers a POST of this server's own page with JSON, computed in one of these threads."""
 
     async def endpoint(request: Request) -> Response:
-        check_origin(request)
-        try:
-            body = await request.body()
-        except ClientDisconnect:
-            return Response(status_code=400)
-        return SafeJSON(await run_sync(make, request, body))
+        return SafeJSON(await run_sync(make, request, await posted(request), limiter=threads))
 
     return endpoint
+
+
+async def posted(request: Request) -> bytes:
+    """The body of a POST that comes from a page of this server."""
+    check_origin(request)
+    try:
+        return await request.body()
+    except ClientDisconnect:
+        raise ApiError(400, "the request ended before its body did") from None
 
 
 def page(name: str) -> Endpoint:
@@ -478,3 +530,10 @@ async def failed(request: Request, error: Exception) -> Response:
     """No such page, wrong method, too long a body."""
     assert isinstance(error, HTTPException)
     return SafeJSON({"error": error.detail}, status_code=error.status_code, headers=error.headers)
+
+
+async def broken(request: Request, error: Exception) -> Response:
+    """A bug, which the server's log tells."""
+    LOG.error("%s %s", request.method, request.url.path, exc_info=error)
+    told = f"the server failed ({type(error).__name__}): its log says more. Load this page again to go on"
+    return SafeJSON({"error": told}, status_code=500)

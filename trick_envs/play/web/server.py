@@ -18,6 +18,8 @@ from trick_envs.matches.match import Match
 from trick_envs.play.hints import advisor_of
 from trick_envs.play.web.app import LOOPBACK, make_app
 
+ALL = ("0.0.0.0", "::")  # where a server listens on every address of its machine
+
 
 def serve(game: str, host: str, port: int, browser: bool, tell: Callable[[str], None]) -> None:
     """Serves until it is stopped.
@@ -33,7 +35,7 @@ def serve(game: str, host: str, port: int, browser: bool, tell: Callable[[str], 
         OSError: if the port is taken.
         ValueError: if there is no such game.
     """
-    app = make_app(game, allowed_hosts(host))
+    app = make_app(game, allowed_hosts(host), any_address=host in ALL)
     found = _bind(host, port)
     address = f"http://{_shown(host)}:{found.getsockname()[1]}/"
     tell(address)
@@ -46,12 +48,10 @@ def serve(game: str, host: str, port: int, browser: bool, tell: Callable[[str], 
 
 def allowed_hosts(host: str) -> list[str]:
     """The names under which a server that listens there may be asked: no other site's name that leads here."""
-    own = [f"[{host}]" if ":" in host else host]
-    if host in ("0.0.0.0", "::"):
+    if host in ALL:
         name = socket.gethostname()
-        found = {str(entry[4][0]) for entry in socket.getaddrinfo(name, None)}
-        own = [name, *(f"[{address}]" if ":" in address else address for address in sorted(found))]
-    return [*LOOPBACK, *own]
+        return [*LOOPBACK, name, f"{name}.local"]  # addresses in numbers besides: see ``KnownHosts``
+    return [*LOOPBACK, f"[{host}]" if ":" in host else host]
 
 
 def _bind(host: str, port: int) -> socket.socket:
@@ -68,7 +68,7 @@ def _bind(host: str, port: int) -> socket.socket:
 
 
 def _shown(host: str) -> str:
-    if host in ("0.0.0.0", "::"):
+    if host in ALL:
         return "localhost"
     return f"[{host}]" if ":" in host else host
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import secrets
 import threading
 import time
@@ -9,11 +10,14 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Generic, Protocol, TypeVar
 
+from anyio import Lock
+
 from trick_envs.agents import Agent, make_agent
 from trick_envs.agents.spec import parse_spec
 from trick_envs.engine.game import Game
 from trick_envs.engine.inspect import observe, why_illegal
 from trick_envs.engine.rng import MAX_SEED
+from trick_envs.engine.state import States
 from trick_envs.matches.match import Match
 from trick_envs.play.hints import Hint, advisor_of
 from trick_envs.play.web.frames import Snapshot, look, number_of_plays, play
@@ -22,6 +26,8 @@ from trick_envs.play.web.validation import ApiError
 LOG = 200  # lines that a reload gets back
 SHRINK = 4  # a search shrinks in steps of this, so that a game needs few agents
 LEAST_EFFORT = {"pimc": 5, "ismcts": 50}
+STAND_IN = "greedy"  # plays on for a player that fails
+_LOG = logging.getLogger("trick_envs.serve")
 
 
 class Kept(Protocol):
@@ -84,7 +90,7 @@ class Store(Generic[T]):
 
 
 class Load:
-    """How many moves are being computed at this moment."""
+    """How many moves are being computed at this moment; requests that wait for their turn do not count."""
 
     def __init__(self) -> None:
         self.busy = 0
@@ -154,17 +160,20 @@ class Session:
         used: when it was last asked for, as ``time.monotonic()``.
         lock: for one request at a time.
         log: what was told about the plays so far.
+        notice: what went wrong at the last plays; empty if nothing did.
         ended: whether the person has ended the match before its end.
     """
 
     def __init__(self, match: Match, seat: int, specs: Sequence[str]) -> None:
-        self.id, self.used, self.lock = secrets.token_urlsafe(9), time.monotonic(), threading.Lock()
+        self.id, self.used, self.lock = secrets.token_urlsafe(9), time.monotonic(), Lock()
         self.match, self.game, self.seat = match, match.game, seat
         n, seed = self.game.num_players, secrets.randbelow(MAX_SEED)
         self.players = {
             (seat + 1 + number) % n: Player(spec, self.game, seed ^ number) for number, spec in enumerate(specs)
         }
         self.log: list[str] = []
+        self.notice = ""
+        self._hint: tuple[int, Hint] | None = None
         self._last: Snapshot | None = None
         self.ended = False
 
@@ -202,15 +211,32 @@ class Session:
             raise ApiError(422, str(error)) from None
         if not observe(game, states, self.seat)[1][action]:
             raise ApiError(422, why_illegal(game, states, action).replace(f"player_{self.seat}", "you"))
+        self.notice = ""
         yield self._step(action)
         yield from self.play_on(load)
 
     def play_on(self, load: Load) -> Iterator[Snapshot]:
-        """Plays for the others until the person is to act."""
+        """Plays for the others until the person is to act. A player that fails leaves its seat to another one."""
         while not self.over and (seat := int(self.match.states["seat"][0])) != self.seat:
-            observation, mask = observe(self.game, self.match.states, seat)
-            agent = self.players[seat].act(load.busy)
-            yield self._step(int(agent.act(observation[None], mask[None], self.match.states)[0]))
+            try:
+                action = self._choose(seat, load.busy)
+            except Exception as error:
+                name, spec = f"player_{seat}", self.players[seat].spec
+                if spec == STAND_IN:
+                    raise
+                _LOG.error("%s, %s, failed", name, spec, exc_info=error)
+                self.notice = f"{name} ({spec}) failed ({type(error).__name__}): {STAND_IN} plays on for it"
+                self.players[seat] = Player(STAND_IN, self.game, 0)
+                continue
+            yield self._step(action)
+
+    def _choose(self, seat: int, busy: int) -> int:
+        """The card of another seat."""
+        observation, mask = observe(self.game, self.match.states, seat)
+        action = int(self.players[seat].act(busy).act(observation[None], mask[None], self.match.states)[0])
+        if not mask[action]:
+            raise ValueError(f"{self.players[seat].spec} plays {self.game.deck.names[action]}, which is illegal")
+        return action
 
     def _step(self, action: int) -> Snapshot:
         last, number = self._last, number_of_plays(self.match)
@@ -219,7 +245,14 @@ class Session:
         self.log = [*self.log[1 - LOG :], shot.told]
         return shot
 
-    def hint(self, number: int) -> Hint:
-        """What policy and search think of the person's decision."""
-        self.check(number)
-        return advisor_of(self.game).advise(self.match.states)
+    def hint(self, number: int, states: States) -> Hint:
+        """What policy and search think of the person's decision. Needs no ``lock``: it may take long.
+
+        Args:
+            number: how many plays there were before it.
+            states: the position then.
+        """
+        known = self._hint
+        if known is None or known[0] != number:
+            known = self._hint = number, advisor_of(self.game).advise(states)
+        return known[1]
