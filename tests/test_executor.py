@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import threading
 import time
 from pathlib import Path
@@ -31,6 +33,26 @@ def test_a_policy_plays_where_its_file_is_not(policy_file: Path) -> None:
     policy_file.unlink()
     for spec, actions in zip(specs, expected, strict=True):
         assert (make_agent_from(files, spec, PEPPER, 1).act(*now) == actions).all()
+
+
+def test_players_can_be_copied_and_pickled_where_the_file_of_their_policy_has_gone(policy_file: Path) -> None:
+    from trick_envs import BatchEnv
+
+    path = str(policy_file)
+    specs = [path, f"{path}:sample", f"{path}+pimc:2", f"{path}+rollout:3", "greedy", "random", "ismcts:3"]
+    files = read_policy_files(specs)
+    policy_file.unlink()
+    games = BatchEnv("pepper", 3, 5, 1)
+    games.reset(3)
+    now = games.observations, games.action_masks, games.states
+    for spec in specs:
+        agent = make_agent_from(files, spec, PEPPER, 1)
+        assert agent.name == spec
+        copies = copy.deepcopy(agent), pickle.loads(pickle.dumps(agent))
+        actions = agent.act(*now)
+        for each in copies:
+            assert (each.act(*now) == actions).all(), spec
+            assert each.name == spec
 
 
 def test_one_process_compiles_and_the_others_wait_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

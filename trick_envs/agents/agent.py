@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +10,8 @@ import numpy.typing as npt
 from trick_envs.engine.state import States
 
 Actions: TypeAlias = npt.NDArray[np.int64]
+Observations: TypeAlias = npt.NDArray[np.float32 | np.int8]  # the same numbers: environments have floats, batches bytes
+Masks: TypeAlias = npt.NDArray[np.float32 | np.int8]
 
 
 class Agent(Protocol):
@@ -21,9 +23,7 @@ class Agent(Protocol):
 
     name: str
 
-    def act(
-        self, observations: npt.NDArray[Any], action_masks: npt.NDArray[Any], states: States | None = None
-    ) -> Actions:
+    def act(self, observations: Observations, action_masks: Masks, states: States | None = None) -> Actions:
         """Chooses a card for every row.
 
         Args:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
@@ -38,7 +36,7 @@ class Chance:
         return (bits >> np.uint64(32)) / 2.0**32
 
 
-def pick(weights: npt.NDArray[Any], draws: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+def pick(weights: npt.NDArray[np.number | np.bool_], draws: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
     """Draws an action for every row, with probabilities in proportion to its weights.
 
     Args:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from trick_envs.agents.agent import Actions
+from trick_envs.agents.agent import Actions, Masks, Observations, required
 from trick_envs.engine.game import Game
+from trick_envs.engine.state import States
 
 
 class GreedyAgent:
@@ -16,14 +15,13 @@ class GreedyAgent:
     name = "greedy"
 
     def __init__(self, game: Game) -> None:
-        self._greedy = game.kernels.greedy_actions
+        self.game = game
 
     def seed(self, seed: int) -> None:
         """It makes no random choices."""
 
-    def act(self, observations: Any, action_masks: Any, states: Any = None) -> Actions:
-        if states is None:
-            raise ValueError("greedy computes on the game itself: call act(observations, action_masks, env.states)")
+    def act(self, observations: Observations, action_masks: Masks, states: States | None = None) -> Actions:
+        states = required(states, self.name)
         actions = np.zeros(len(states), np.int64)
-        self._greedy(states, actions)
+        self.game.kernels.greedy_actions(states, actions)
         return actions

@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from trick_envs.agents.agent import Actions, Masks, Observations
 from trick_envs.agents.chance import Chance, pick
 from trick_envs.engine.game import Game
 from trick_envs.engine.observation import VERSION
+from trick_envs.engine.state import States
 
 METADATA_KEY = "trick_envs"
 FORMAT = 1
@@ -42,19 +44,21 @@ def policy_metadata(game: Game, run: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _open(path: Path) -> Any:
-    """The file as an ``onnxruntime`` session, on one thread."""
+def _session(model: bytes) -> Any:
+    """An ``onnxruntime`` session of a model, on one thread."""
     try:
         import onnxruntime
     except ImportError:
         raise ImportError("a policy file needs onnxruntime: pip install 'trick_envs[play]'") from None
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
-    return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
 
 
 class PolicyAgent:
     """A policy from an ONNX file: inputs ``observation`` and ``action_mask``, outputs ``logits`` and ``value``.
+
+    It keeps the content of the file, so copies and pickles of it play wherever the file is not.
 
     Args:
         path: the file.
@@ -62,6 +66,7 @@ class PolicyAgent:
         sample: whether to draw actions from its distribution; else it plays its best action.
         seed: seed of these draws.
         name: what it is called; by default the path. ``:sample`` is appended if it draws.
+        content: the content of the file, where it has been read already.
 
     Raises:
         ImportError: without onnxruntime.
@@ -69,11 +74,20 @@ class PolicyAgent:
             observation; says which.
     """
 
-    def __init__(self, path: Path, game: Game, sample: bool = False, seed: int = 0, name: str = "") -> None:
-        if not path.is_file():
+    def __init__(
+        self,
+        path: Path,
+        game: Game,
+        sample: bool = False,
+        seed: int = 0,
+        name: str = "",
+        content: bytes | None = None,
+    ) -> None:
+        if content is None and not path.is_file():
             raise ValueError(f"{path}: there is no such policy file")
         try:
-            self._path, self._session = path, _open(path)
+            self._content = path.read_bytes() if content is None else content
+            self._session = _session(self._content)
             found = json.loads(self._session.get_modelmeta().custom_metadata_map[METADATA_KEY])
         except ImportError:
             raise
@@ -96,7 +110,7 @@ class PolicyAgent:
         self._chance = Chance(seed)
 
     def evaluate(
-        self, observations: npt.NDArray[Any], action_masks: npt.NDArray[Any]
+        self, observations: Observations, action_masks: Masks
     ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
         """Masked logits ``(B, A) float32`` (``ILLEGAL`` where illegal) and values ``(B,) float32``."""
         inputs = {
@@ -106,9 +120,7 @@ class PolicyAgent:
         logits, values = self._session.run(["logits", "value"], inputs)
         return np.asarray(logits), np.asarray(values).reshape(-1)
 
-    def act(
-        self, observations: npt.NDArray[Any], action_masks: npt.NDArray[Any], states: Any = None
-    ) -> npt.NDArray[np.int64]:
+    def act(self, observations: Observations, action_masks: Masks, states: States | None = None) -> Actions:
         """The best action for every row, or one drawn from the policy's distribution: ``(B,) int64``."""
         logits, _ = self.evaluate(observations, action_masks)
         if self._sample:
@@ -119,6 +131,6 @@ class PolicyAgent:
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_session"}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:  # a session cannot be copied: the file is opened again
+    def __setstate__(self, state: dict[str, Any]) -> None:  # a session cannot be copied: there is a new one
         self.__dict__.update(state)
-        self._session = _open(self._path)
+        self._session = _session(self._content)

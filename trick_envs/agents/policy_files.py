@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
-from trick_envs.agents import Agent, make_agent
+from trick_envs.agents.agent import Agent
 from trick_envs.agents.pretrained import PRETRAINED
-from trick_envs.agents.spec import parse_spec
+from trick_envs.agents.spec import PolicyFiles, make_agent, parse_spec
 from trick_envs.engine.game import Game
 
-PolicyFiles = dict[str, bytes]
+__all__ = ["PolicyFiles", "make_agent_from", "read_policy_files"]
 
 
 def read_policy_files(specs: Iterable[str]) -> PolicyFiles:
@@ -22,10 +21,4 @@ def read_policy_files(specs: Iterable[str]) -> PolicyFiles:
 
 def make_agent_from(files: PolicyFiles, spec: str, game: Game, seed: int = 0) -> Agent:
     """``make_agent``, with the policy files from ``read_policy_files``."""
-    path = parse_spec(spec).policy
-    if path not in files:
-        return make_agent(spec, game, seed)
-    with TemporaryDirectory() as folder:
-        copy = Path(folder) / "policy.onnx"
-        copy.write_bytes(files[path])
-        return make_agent(f"{copy}{spec.removeprefix(path)}", game, seed)
+    return make_agent(spec, game, seed, files)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from trick_envs.agents.agent import Actions
+from trick_envs.agents.agent import Actions, Masks, Observations
 from trick_envs.agents.chance import Chance, pick
+from trick_envs.engine.state import States
 
 
 class RandomAgent:
@@ -21,6 +20,6 @@ class RandomAgent:
     def seed(self, seed: int) -> None:
         self._chance = Chance(seed)
 
-    def act(self, observations: Any, action_masks: Any, states: Any = None) -> Actions:
+    def act(self, observations: Observations, action_masks: Masks, states: States | None = None) -> Actions:
         masks = np.asarray(action_masks)
         return pick(masks != 0, self._chance.draw(len(masks), states))

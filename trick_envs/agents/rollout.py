@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from trick_envs.agents.agent import Actions, Agent, required
-from trick_envs.agents.rollout_kernels import lockstep_kernels
+from trick_envs.agents.agent import Actions, Agent, Masks, Observations, required
+from trick_envs.agents.rollout_kernels import rollout_kernels
 from trick_envs.agents.search import SearchResult
 from trick_envs.engine.game import Game
 from trick_envs.engine.rng import decision_bits_batch
@@ -29,7 +29,9 @@ CALIBRATION = 512  # deals
 class Policy(Agent, Protocol):
     """A player with probabilities of its actions and values, such as ``PolicyAgent``."""
 
-    def evaluate(self, observations: Any, action_masks: Any) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
+    def evaluate(
+        self, observations: Observations, action_masks: Masks
+    ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
         """Masked logits ``(B, A)`` and values ``(B,)``."""
         ...
 
@@ -60,7 +62,6 @@ class RolloutAgent:
         self.name = name or f"{policy.name}+rollout:{worlds}"
         self.game = game
         self._policy, self._rounds = policy, list(_rounds(worlds))
-        self._kernels = lockstep_kernels(game.type)
         self._points: tuple[float, float] | None = None
         self.seed(seed)
 
@@ -69,11 +70,11 @@ class RolloutAgent:
         self._seed = np.uint64(seed)
         self._policy.seed(seed)
 
-    def act(self, observations: Any, action_masks: Any, states: States | None = None) -> Actions:
+    def act(self, observations: Observations, action_masks: Masks, states: States | None = None) -> Actions:
         """Searches, all rows side by side."""
         return self._search(observations, action_masks, states)[0]
 
-    def compare(self, observations: Any, action_masks: Any, states: States | None = None) -> SearchResult:
+    def compare(self, observations: Observations, action_masks: Masks, states: States | None = None) -> SearchResult:
         """Searches, all rows side by side; returns all that it found out: for labels, hints and analyses.
 
         Args:
@@ -91,7 +92,7 @@ class RolloutAgent:
         )
 
     def _search(
-        self, observations: Any, action_masks: Any, states: States | None
+        self, observations: Observations, action_masks: Masks, states: States | None
     ) -> tuple[Actions, npt.NDArray[np.int64], npt.NDArray[np.float64]]:
         """The choices, the candidates ``(B, S)``, and their sums ``(3, B, S)``."""
         states = required(states, self.name)
@@ -104,7 +105,7 @@ class RolloutAgent:
             actions[rows], sums[:, rows] = self._compare(states[rows], candidates[rows])
         return actions, candidates, sums
 
-    def _candidates(self, observations: Any, action_masks: Any, states: States) -> npt.NDArray[np.int64]:
+    def _candidates(self, observations: Observations, action_masks: Masks, states: States) -> npt.NDArray[np.int64]:
         """``(B, S)``: the policy's action, then the likeliest others; -1 where there are fewer."""
         logits, _ = self._policy.evaluate(observations, action_masks)
         likely = np.exp(logits - logits.max(axis=1, keepdims=True))
@@ -140,7 +141,7 @@ class RolloutAgent:
         total = worlds * int((candidates >= 0).sum())
         branches, values = np.zeros(total, self.game.dtype), np.zeros((*candidates.shape, worlds))
         actions, places, seats = np.zeros((3, total), np.int64)
-        self._kernels.draw_branches(
+        rollout_kernels(self.game.type).draw_branches(
             states, candidates, worlds, streams, np.zeros(1, self.game.dtype), np.zeros((ROWS, WIDTH), np.int64),
             branches, actions, places, seats,
         )  # fmt: skip
@@ -172,8 +173,9 @@ class RolloutAgent:
         running = np.zeros_like(rows)
         observations = np.zeros((len(states), self.game.layout.size), np.int8)
         masks = np.zeros((len(states), self.game.num_actions), np.int8)
+        kernels = rollout_kernels(self.game.type)
         while len(rows):
-            left = self._kernels.play_on(states, rows, actions, seats, margins, running, observations, masks)
+            left = kernels.play_on(states, rows, actions, seats, margins, running, observations, masks)
             rows = running[:left].copy()
             actions, values = self._judge(observations[:left], masks[:left])
             own = states["seat"][rows] == seats[rows]

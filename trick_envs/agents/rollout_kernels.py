@@ -91,7 +91,7 @@ def play_on(
 
 
 @cache
-def lockstep_kernels(game: GameType) -> SimpleNamespace:
+def rollout_kernels(game: GameType) -> SimpleNamespace:
     """The kernels of this file, compiled for a game."""
     functions = vars(game.kernels)
     return SimpleNamespace(

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from trick_envs.agents.agent import Actions, Agent, required
+from trick_envs.agents.agent import Actions, Agent, Masks, Observations, required
 from trick_envs.agents.greedy import GreedyAgent
 from trick_envs.engine.game import Game
 from trick_envs.engine.search.worlds import ROWS, WIDTH
@@ -77,11 +76,11 @@ class SearchAgent:
         self._seed = np.uint64(seed)
         self._baseline.seed(seed)
 
-    def act(self, observations: Any, action_masks: Any, states: States | None = None) -> Actions:
+    def act(self, observations: Observations, action_masks: Masks, states: States | None = None) -> Actions:
         """Searches, row by row."""
         return self._search(observations, action_masks, states)[0]
 
-    def compare(self, observations: Any, action_masks: Any, states: States | None = None) -> SearchResult:
+    def compare(self, observations: Observations, action_masks: Masks, states: States | None = None) -> SearchResult:
         """Searches, row by row; returns all that it found out: for labels, hints and analyses.
 
         Args:
@@ -98,7 +97,7 @@ class SearchAgent:
         )
 
     def _search(
-        self, observations: Any, action_masks: Any, states: States | None
+        self, observations: Observations, action_masks: Masks, states: States | None
     ) -> tuple[Actions, Actions, npt.NDArray[np.float64]]:
         """The choices, the baselines, and the kernels' statistics, ``(B, 4, WIDTH)``."""
         states = required(states, self.name)

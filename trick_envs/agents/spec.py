@@ -24,7 +24,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint
 from pathlib import Path
-from typing import Any
+from typing import TypeAlias, cast
 
 from trick_envs.agents.agent import Agent
 from trick_envs.agents.greedy import GreedyAgent
@@ -40,6 +40,8 @@ ROLLOUT = "rollout"  # a search that needs a policy
 # 1.5 and 1.2 points per deal; no measurable difference in the other games.
 BEST_METHOD = "ismcts"
 MAX_EFFORT = 1_000_000
+
+PolicyFiles: TypeAlias = dict[str, bytes]
 
 _SEARCH = re.compile(r"(pimc|ismcts|cheat|search|rollout)(?::(.*))?")
 _POLICY = re.compile(rf"({PRETRAINED}|.*\.onnx)(:sample)?", re.DOTALL)
@@ -98,13 +100,14 @@ def parse_spec(text: str) -> Spec:
     return Spec(text, policy, sample, BEST_METHOD if found[1] == "search" else found[1], int(found[2]))
 
 
-def make_agent(spec: str, game: Game, seed: int = 0) -> Agent:
+def make_agent(spec: str, game: Game, seed: int = 0, files: PolicyFiles | None = None) -> Agent:
     """A player from its spec.
 
     Args:
         spec: such as ``"greedy"``, ``"ismcts:1000"`` or the path of a policy; ``docs/evaluation.md`` lists all.
         game: the game it is to play.
         seed: seed of its random choices.
+        files: the contents of policy files by path (``policy_files.read_policy_files``): these are not read again.
 
     Raises:
         ValueError: for an invalid spec, a policy of another game, or an invalid seed; says what is allowed.
@@ -117,7 +120,7 @@ def make_agent(spec: str, game: Game, seed: int = 0) -> Agent:
         from trick_envs.agents.policy import PolicyAgent
 
         name = PRETRAINED if parsed.policy == PRETRAINED else ""
-        baseline = policy = PolicyAgent(file, game, parsed.sample, seed, name)
+        baseline = policy = PolicyAgent(file, game, parsed.sample, seed, name, (files or {}).get(parsed.policy or ""))
         if parsed.method == ROLLOUT:
             from trick_envs.agents.rollout import RolloutAgent
 
@@ -144,10 +147,10 @@ def make_agent(spec: str, game: Game, seed: int = 0) -> Agent:
     agent = factory(game, seed)
     if not callable(getattr(agent, "act", None)):
         raise TypeError(f"{spec}: expected an agent with act(observations, action_masks, states), not {agent!r}")
-    return agent
+    return cast(Agent, agent)
 
 
-def _plug_in(spec: str) -> Callable[[Game, int], Any] | None:
+def _plug_in(spec: str) -> Callable[[Game, int], object] | None:
     """The function that makes a player from outside the package, if the spec names one."""
     point = plug_ins(AGENTS).get(spec)
     if point is None:
