@@ -38,6 +38,7 @@ def test_a_running_match_can_be_told() -> None:
     record["deals"] = record["deals"][:1]
     record["deals"][0]["actions"] = record["deals"][0]["actions"][:6]
     record["deals"][0]["score"] = record["winners"] = None
+    record["score"] = [0] * 4
     text = narrate(record)
     assert "running   player_" in text
     assert "not finished" in text
@@ -66,6 +67,22 @@ def broken(change: str) -> dict[str, Any]:
         record["game"] = "poker"
     elif change == "no deals":
         del record["deals"]
+    elif change == "score of the match":
+        record["score"][3] = 99
+    elif change == "winners":
+        record["winners"] = [0, 1, 2, 3]
+    elif change.startswith("without "):
+        del record[change.split()[1]]
+    elif change.startswith("deal without "):
+        del deal[change.split()[2]]
+    elif change == "dealer unknown":
+        deal["dealer"] = None
+    elif change == "a deal too few":
+        record["deals"].pop()
+    elif change == "actions":
+        deal["actions"] = 7
+    elif change == "hand":
+        deal["hands"][1].reverse()
     return record
 
 
@@ -81,11 +98,40 @@ def broken(change: str) -> dict[str, Any]:
         ("version", "version 99; the rules here are 0"),
         ("game", "there is no game 'poker'"),
         ("no deals", "a match record has 'deals', a list"),
+        ("score of the match", r"the record\['score'\]\[3\] says 99, but the cards say -?\d+"),
+        ("winners", r"the record\['winners'\] says \[0, 1, 2, 3\], but the cards say \[\d"),
+        ("without score", "the record has no 'score'"),
+        ("without winners", "the record has no 'winners'"),
+        ("without seed", "the record has no 'seed'"),
+        ("deal without dealer", "deal 1: the deal of a record has 'dealer', and this one has not"),
+        ("deal without score", "deal 1: the deal of a record has 'score', and this one has not"),
+        ("deal without actions", "deal 1: the deal of a record has 'actions', and this one has not"),
+        ("deal without stock", r"the record\['deals'\]\[0\] has no 'stock'"),
+        ("dealer unknown", r"the record\['deals'\]\[0\]\['dealer'\] says None, but the cards say \d"),
+        ("a deal too few", r"the record\['deals'\] says a list of 1, but the cards say a list of 2"),
+        ("actions", r"deal 1: expected 'actions', a list of \[seat, card\], not 7"),
+        ("hand", r"the record\['deals'\]\[0\]\['hands'\]\[1\]\[0\] says"),
     ],
 )
 def test_a_record_that_breaks_a_rule_is_refused_and_says_where(change: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         replay(broken(change))
+
+
+@pytest.mark.parametrize("change", ["score of the match", "winners", "deal without dealer", "deal without score"])
+def test_what_is_no_record_of_its_cards_is_not_narrated(change: str) -> None:
+    with pytest.raises(ValueError, match=r"record"):
+        narrate(broken(change))
+
+
+def test_further_keys_of_a_record_stay_in_it() -> None:
+    record = greedy_match("pepper", 4)
+    record["players"] = ["greedy"] * 4
+    record["deals"][1]["remark"] = {"of": ["somebody"]}
+    match = replay(record)
+    assert match.record() == record
+    match.record()["deals"][1]["remark"]["of"].append("else")
+    assert match.record() == record
 
 
 def test_a_revoke_names_the_rule() -> None:
@@ -110,7 +156,10 @@ def test_the_commands_write_and_tell_a_match(tmp_path: Path) -> None:
     arguments = ["simulate", "--game", "zaraba22", "--seed", "4", "--players", "greedy,random,random"]
     written = testing.CliRunner().invoke(app, [*arguments, "--file", str(file)])
     assert written.exit_code == 0, written.output
-    assert len(json.loads(file.read_text())["deals"]) == 1
+    record = json.loads(file.read_text())
+    assert len(record["deals"]) == 1
+    assert record["players"] == ["greedy", "random", "random"]
+    assert replay(record).record() == record
     told = testing.CliRunner().invoke(app, ["replay", str(file)])
     assert "Zaraba 22, 3 players, seed 4" in told.output
     for name in game_names():

@@ -38,6 +38,7 @@ def simulate(
         for seat in range(loaded.num_players)
     }
     record = play_match(game, seats, seed, loaded.num_players, num_deals)
+    record["players"] = [specs[seat % len(specs)] for seat in range(loaded.num_players)]
     if file is None:
         print(json.dumps(record))
     else:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -37,6 +38,7 @@ class Deal:
         actions: seat and action of every decision.
         score: points by seat; ``None`` while it is being played.
         rewards: the reward of every seat for this deal; empty while it is being played.
+        notes: further entries of it in the record.
     """
 
     dealer: int
@@ -44,6 +46,7 @@ class Deal:
     actions: list[tuple[int, int]] = field(default_factory=list)
     score: list[int] | None = None
     rewards: list[float] = field(default_factory=list)
+    notes: dict[str, Any] = field(default_factory=dict)
 
 
 class Match:
@@ -60,6 +63,7 @@ class Match:
         states: ``(1,)`` records: the position.
         deals: the deals so far; the last one is being played, until the match is over.
         over: whether the match has ended.
+        notes: further entries of the record, such as ``players``; JSON-serialisable. (Saved states leave them out.)
     """
 
     def __init__(self, game: Game, seed: int, given: Sequence[GivenDeal] = (), reward: str = "score") -> None:
@@ -67,6 +71,7 @@ class Match:
         self.states = np.zeros(1, game.dtype)
         self.deals: list[Deal] = []
         self.over = False
+        self.notes: dict[str, Any] = {}
         self._seat = 0  # who is to act
         self._given = tuple(given)
         self._bind()
@@ -149,14 +154,15 @@ class Match:
 
         ``options`` is there if one of them is not the default. ``deals`` has an entry per deal: ``dealer``, ``hands``
         as dealt, ``stock`` in drawing order, ``actions`` as ``[seat, card]``, and its ``score`` by seat (``None``
-        while it is being played).
+        while it is being played). What ``notes`` say stands behind the rest.
         """
-        game, deals = self.game, []
+        game, deals = self.game, list[dict[str, Any]]()
         for deal in self.deals:
             hands, stock = dealt(game, deal.order)
             actions = [[int(seat), game.deck.format(action)] for seat, action in deal.actions]
             score = None if deal.score is None else list(deal.score)
-            deals.append({"dealer": deal.dealer, "hands": hands, "stock": stock, "actions": actions, "score": score})
+            told = {"dealer": deal.dealer, "hands": hands, "stock": stock, "actions": actions, "score": score}
+            deals.append({**told, **deepcopy(deal.notes)})
         return {
             "game": game.name,
             "version": game.type.version,
@@ -167,6 +173,7 @@ class Match:
             "deals": deals,
             "score": [int(score) for score in self.states["score"][0][: game.num_players]],
             "winners": self.winners(),
+            **deepcopy(self.notes),
         }
 
     # --- bytes ---------------------------------------------------------------------------------------------------

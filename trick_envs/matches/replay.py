@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from typing import Any
 
 from trick_envs.engine.registry import load_game
@@ -11,28 +11,66 @@ from trick_envs.matches.fixed_deals import read_deals
 from trick_envs.matches.match import Match
 
 _NEEDED = {"game": str, "version": int, "num_players": int, "deals": list}
+_NEEDED_OF_A_DEAL = ("dealer", "hands", "actions", "score")
 OnPlay = Callable[[Match, int, str], None]  # the match, who is about to name a card, and the card
 
 
 def replay(record: Mapping[str, Any]) -> Match:
-    """Plays a record's deals and actions again, checking each.
+    """Plays a record's deals and actions again, checking each, and everything else that it says.
 
     Returns:
-        the match as the record leaves it; its ``record()`` equals the given one.
+        the match as the record leaves it; its ``record()`` equals the given one. Keys that no record has, such as
+        ``players``, are not checked: they stay in it.
 
     Raises:
-        ValueError: if it is not a record, or an action is illegal or out of turn, or a score is not the one that the
-            cards give; names the deal and the play.
+        ValueError: if it is not a record, or lacks a part of one, or an action is illegal or out of turn, or it says
+            anything else than the cards do, such as another score or other winners; says where.
     """
     match = start_match(record, record.get("deals") if isinstance(record, Mapping) else None, whole=True)
     for number, deal in enumerate(record["deals"]):
+        for key in _NEEDED_OF_A_DEAL:
+            if key not in deal:
+                raise ValueError(f"deal {number + 1}: the deal of a record has {key!r}, and this one has not")
         if match.over:
             raise ValueError(f"deal {number + 1}: the match was over before it")
         play_deal(match, number, deal)
         score = match.deals[number].score
         if score != deal.get("score", score):
             raise ValueError(f"deal {number + 1}: the record says the score is {deal['score']}, the cards say {score}")
+    found = match.record()
+    _check_same(record, found, "the record")
+    match.notes = _others(record, {*found, "options"})
+    for deal, told, played in zip(match.deals, record["deals"], found["deals"], strict=True):
+        deal.notes = _others(told, set(played))
     return match
+
+
+def _check_same(told: Any, found: Any, where: str) -> None:
+    """Checks that a part of a record says what the match says; it may have further keys.
+
+    Raises:
+        ValueError: for the first difference; says where.
+    """
+    if isinstance(found, dict) and isinstance(told, Mapping):
+        for key, value in found.items():
+            if key not in told:
+                raise ValueError(f"{where} has no {key!r}: the cards say {value!r}")
+            _check_same(told[key], value, f"{where}[{key!r}]")
+    elif isinstance(found, list) and isinstance(told, (list, tuple)) and len(found) == len(told):
+        for number, (one, other) in enumerate(zip(told, found, strict=True)):
+            _check_same(one, other, f"{where}[{number}]")
+    elif told != found:
+        raise ValueError(f"{where} says {_short(told)}, but the cards say {_short(found)}")
+
+
+def _short(value: Any) -> str:
+    """A value for a message; of a long list only how long it is."""
+    text = repr(value)
+    return text if len(text) <= 200 or not isinstance(value, list) else f"a list of {len(value)}"
+
+
+def _others(told: Mapping[str, Any], known: Set[str]) -> dict[str, Any]:
+    return {key: value for key, value in told.items() if key not in known}
 
 
 def start_match(record: Any, deals: Any, whole: bool) -> Match:
@@ -42,8 +80,10 @@ def start_match(record: Any, deals: Any, whole: bool) -> Match:
     for key, kind in _NEEDED.items():
         if not isinstance(record.get(key), kind):
             raise ValueError(f"a match record has {key!r}, a {kind.__name__}; found {record.get(key)!r}")
-    num_deals = record.get("num_deals") if whole else 1
-    game = load_game(record["game"], record["num_players"], num_deals, **record.get("options", {}))
+    num_deals, options = record.get("num_deals") if whole else 1, record.get("options", {})
+    if not isinstance(options, Mapping):
+        raise ValueError(f"a match record has 'options', a dict; found {options!r}")
+    game = load_game(record["game"], record["num_players"], num_deals, **options)
     if record["version"] != game.type.version:
         raise ValueError(f"this is a record of version {record['version']}; the rules here are {game.type.version}")
     seed = record.get("seed")
@@ -52,8 +92,10 @@ def start_match(record: Any, deals: Any, whole: bool) -> Match:
 
 def play_deal(match: Match, number: int, deal: Mapping[str, Any], on_play: OnPlay | None = None) -> None:
     """Plays the actions of one deal of a record, checking each; ``on_play`` is called before each."""
-    before = len(match.deals)
-    for play, action in enumerate(deal.get("actions", [])):
+    before, actions = len(match.deals), deal.get("actions", [])
+    if not isinstance(actions, (list, tuple)):
+        raise ValueError(f"deal {number + 1}: expected 'actions', a list of [seat, card], not {actions!r}")
+    for play, action in enumerate(actions):
         where = f"deal {number + 1}, play {play + 1}"
         if not isinstance(action, (list, tuple)) or len(action) != 2:
             raise ValueError(f"{where}: expected [seat, card], not {action!r}")
