@@ -27,6 +27,7 @@ from trick_envs.agents.policy_files import PolicyFiles
 from trick_envs.cli import app
 from trick_envs.engine import compile as compilation
 from trick_envs.engine.registry import load_game
+from trick_envs.errors import FolderInUseError
 from trick_envs.evaluation import duplicate as evaluation
 from trick_envs.evaluation.arena import (
     CHUNK,
@@ -46,6 +47,7 @@ from trick_envs.evaluation.arena import (
 from trick_envs.evaluation.arena import play as loop
 from trick_envs.evaluation.duplicate import evaluate, half_width_95, short_name
 from trick_envs.evaluation.seeds import Purpose
+from trick_envs.files import locked
 
 GAME = load_game("donguri", 3, 1)
 
@@ -267,6 +269,13 @@ def test_a_wrong_plan_is_told_what_is_allowed(specs: list[str], options: dict[st
     with pytest.raises(ValueError) as caught:  # noqa: PT011 - the message is looked at below
         make_plan(GAME, specs, **options)
     assert expected in str(caught.value)
+
+
+def test_two_arenas_do_not_share_a_folder_at_the_same_time(tmp_path: Path) -> None:
+    with locked(tmp_path), pytest.raises(FolderInUseError, match="is in use: another process is writing to it"):
+        play(tmp_path, "random", "greedy", deals=20)
+    assert not (tmp_path / LOG).exists()
+    assert play(tmp_path, "random", "greedy", deals=20).results
 
 
 def die(task: Task, files: PolicyFiles) -> None:

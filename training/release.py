@@ -26,7 +26,7 @@ from trick_envs.engine.registry import load_game
 from trick_envs.evaluation.arena import LADDER, Plan, make_plan
 from trick_envs.evaluation.duplicate import Result
 from trick_envs.evaluation.seeds import Purpose
-from trick_envs.files import replacing, write_json
+from trick_envs.files import write_bytes, write_json
 
 MAX_BYTES = 500_000
 MEETING_DEALS = 1000  # a meeting of two policies without search is fast
@@ -77,8 +77,7 @@ class FinishedRun:
         """
         manifest = self._manifest(ladder)
         self.target.parent.mkdir(exist_ok=True)
-        with replacing(self.target) as temporary:
-            temporary.write_bytes(self.content)
+        write_bytes(self.target, self.content)
         write_json(manifest_file(self.target), manifest)
 
     def _manifest(self, ladder: Sequence[Result]) -> dict[str, Any]:

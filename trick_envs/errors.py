@@ -1,11 +1,35 @@
-"""The errors that a program may want to tell apart from others of their kind."""
+"""The errors that this package raises on purpose: something outside of it is wrong, and the message says what to do.
+
+All are a ``TrickEnvsError`` and, as Python's own errors for the same, a ``ValueError``, a ``TypeError`` and so on. The
+``trick`` command shows them as one line. Any other exception is a bug, and is shown with its traceback.
+"""
 
 from __future__ import annotations
 
 
-class IllegalAction(ValueError):
+class TrickEnvsError(Exception):
+    """Base class of all errors that are raised on purpose."""
+
+
+class InputError(TrickEnvsError, ValueError):
+    """A value that is not allowed."""
+
+
+class InputTypeError(TrickEnvsError, TypeError):
+    """An argument of the wrong type, or one that is missing or unknown."""
+
+
+class IllegalAction(InputError):
     """An action that the rules do not allow now; the message names the seat, the card and the rule.
 
     Environments, ``BatchEnv`` and ``Match`` raise it before anything has changed. Only this error counts as an illegal
     move where one ends a match: any other ``ValueError``, such as one of a plug-in's drawing, is a bug and gets out.
     """
+
+
+class MissingExtraError(TrickEnvsError, ImportError):
+    """A library is needed that is not installed; the message names the extra that has it."""
+
+
+class FolderInUseError(TrickEnvsError, RuntimeError):
+    """Another process writes into the same folder."""

@@ -1,27 +1,53 @@
-"""Files that are replaced atomically: a reader finds the old content or the new one, never half of it."""
+"""Files that survive interruptions: replaced atomically, on the disk when the call returns. Folders with one writer."""
 
 from __future__ import annotations
 
+import contextlib
 import json
+import math
 import os
+import re
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+from trick_envs.errors import FolderInUseError, MissingExtraError
+
+LOCK = ".lock"
+_TEMPORARY = re.compile(r"\..+\.[0-9a-f]{16}\.tmp")
 
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """Yields a temporary path in the same folder, which replaces ``path`` when the block ends.
 
-    If the block raises, ``path`` stays as it was, and the temporary file is deleted.
+    A reader finds the old content or the new one, never half of it, also after a power cut: the new content is on the
+    disk before it gets the name, and so is the name when the block has ended. If the block raises, ``path`` stays as it
+    was, and the temporary file is deleted. Several processes may replace the same file: the last one wins.
+
+    What is no regular file, such as a pipe or ``/dev/stdout``, cannot be replaced: the block writes to it directly.
     """
-    temporary = path.with_name(path.name + ".tmp")
+    if path.exists() and not path.is_file():
+        yield path
+        return
+    path = path.resolve()  # a link stays a link
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
     try:
         yield temporary
+        with temporary.open("rb+") as file:
+            os.fsync(file.fileno())
         os.replace(temporary, path)
+        _sync_folder(path.parent)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Writes a file atomically."""
+    with replacing(path) as temporary:
+        temporary.write_bytes(content)
 
 
 def write_text(path: Path, text: str) -> None:
@@ -31,5 +57,55 @@ def write_text(path: Path, text: str) -> None:
 
 
 def write_json(path: Path, content: Any) -> None:
-    """Writes a JSON file atomically."""
-    write_text(path, json.dumps(content, indent=2) + "\n")
+    """Writes a JSON file atomically. Infinite numbers and NaN, which JSON does not have, become ``null``."""
+    write_text(path, json.dumps(_finite(content), indent=2, allow_nan=False) + "\n")
+
+
+def _finite(content: Any) -> Any:
+    if isinstance(content, dict):
+        return {key: _finite(value) for key, value in content.items()}
+    if isinstance(content, list | tuple):
+        return [_finite(value) for value in content]
+    return None if isinstance(content, float) and not math.isfinite(content) else content
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Around work that writes into a folder: no other process does so meanwhile.
+
+    The folder is created if there is none. What an interrupted process has left of files that it was writing is
+    deleted. The lock ends with the process, however it ends; the empty file ``.lock`` stays.
+
+    Raises:
+        FolderInUseError: if another process works in the folder, or another thread of this one.
+        MissingExtraError: without filelock.
+    """
+    try:
+        from filelock import FileLock, Timeout
+    except ImportError:
+        raise MissingExtraError("results are kept in folders with filelock: pip install 'trick_envs[cli]'") from None
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(folder / LOCK)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise FolderInUseError(
+            f"{folder} is in use: another process is writing to it; wait for its end, or choose another --folder"
+        ) from None
+    try:
+        for path in folder.iterdir():
+            if _TEMPORARY.fullmatch(path.name):
+                path.unlink(missing_ok=True)
+        yield
+    finally:
+        lock.release()
+
+
+def _sync_folder(folder: Path) -> None:
+    """Brings the names of a folder's files to the disk; where folders cannot be opened (Windows), the system does."""
+    with contextlib.suppress(OSError):
+        entry = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(entry)
+        finally:
+            os.close(entry)

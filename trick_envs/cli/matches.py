@@ -96,12 +96,13 @@ def replay(
         print(narrate(record))
         return
     from trick_envs.cli.progress import progress_bar
+    from trick_envs.files import write_text
     from trick_envs.play.web.export import replay_page
 
     with progress_bar(out, transient=True) as bar:
         task = bar.add_task("steps", total=None, note="")
         page = replay_page(record, lambda done, total: bar.update(task, completed=done, total=total))
-    html.write_text(page, encoding="utf-8")
+    write_text(html, page)
     out.print(f"written: {html}", highlight=False, soft_wrap=True)
 
 

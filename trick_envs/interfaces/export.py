@@ -26,6 +26,7 @@ from trick_envs.agents.policy import ILLEGAL, METADATA_KEY, PolicyAgent, policy_
 from trick_envs.engine.batch import BatchEnv
 from trick_envs.engine.game import Game
 from trick_envs.engine.registry import load_game
+from trick_envs.files import replacing
 
 try:
     import onnx
@@ -69,8 +70,7 @@ def export_policy(policy: Any, game: Any, path: str | os.PathLike[str], run: dic
         expected = _evaluate(network, played, observations, masks)
         model = _to_onnx(network, played)
     onnx.helper.set_model_props(model, {METADATA_KEY: json.dumps(policy_metadata(played, run or {}))})
-    temporary = target.with_name(target.name + ".tmp")
-    try:
+    with replacing(target) as temporary:
         onnx.save(model, str(temporary))
         found = PolicyAgent(temporary, played).evaluate(observations, masks)
         for what, one, other in zip(("logits", "values"), expected, found, strict=True):
@@ -81,9 +81,6 @@ def export_policy(policy: Any, game: Any, path: str | os.PathLike[str], run: dic
                     f"the exported file's {what} differ by {apart:.3g} from the module's (up to {largest:.3g}): "
                     "expected a module that computes the same in every call, from observation and action_mask alone"
                 )
-        os.replace(temporary, target)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 class _Exported(torch.nn.Module):

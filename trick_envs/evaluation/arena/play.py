@@ -11,6 +11,7 @@ from trick_envs.evaluation.arena.log import LOG, Log
 from trick_envs.evaluation.arena.pair import Chunk, Pair, play_chunk
 from trick_envs.evaluation.arena.schedule import Plan
 from trick_envs.evaluation.arena.standings import Standings
+from trick_envs.files import locked
 from trick_envs.parallel.executor import make_executor
 
 
@@ -33,10 +34,17 @@ def play_arena(
 
     Raises:
         ValueError: if the folder holds an arena with other settings.
+        FolderInUseError: if another process plays an arena in the folder.
         ChildProcessError: if a process died; finished chunks are saved.
         KeyboardInterrupt: on Ctrl-C; finished chunks are saved.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    with locked(folder):
+        return _play(plan, folder, workers, on_progress, ray)
+
+
+def _play(
+    plan: Plan, folder: Path, workers: int, on_progress: Callable[[int, int, Pair], None] | None, ray: str | None
+) -> Standings:
     log = Log(folder / LOG, plan)
     pairs = [Pair(plan, one, other) for one, other in plan.pairs()]
     by_ids = {pair.ids: pair for pair in pairs}

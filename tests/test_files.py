@@ -1,0 +1,128 @@
+"""Files that survive interruptions, and folders with one writer."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from trick_envs.errors import FolderInUseError
+from trick_envs.files import locked, replacing, write_bytes, write_json, write_text
+
+pytest.importorskip("filelock")
+
+
+def test_a_file_is_on_the_disk_before_it_gets_its_name_and_then_so_is_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, done = tmp_path / "file.txt", list[str]()
+    sync, replace = os.fsync, os.replace
+
+    def synced(number: int) -> None:
+        target = Path(os.readlink(f"/proc/self/fd/{number}")) if sys.platform == "linux" else tmp_path
+        done.append(f"fsync {'folder' if target == tmp_path.resolve() else target.read_text()}")
+        sync(number)
+
+    def replaced(one: Path, other: Path) -> None:
+        done.append("replace")
+        replace(one, other)
+
+    monkeypatch.setattr(os, "fsync", synced)
+    monkeypatch.setattr(os, "replace", replaced)
+    write_text(path, "new")
+    if sys.platform == "linux":
+        assert done == ["fsync new", "replace", "fsync folder"]
+    assert path.read_text() == "new"
+
+
+def test_two_writers_of_one_file_do_not_write_into_each_others_temporary_file(tmp_path: Path) -> None:
+    path = tmp_path / "file.txt"
+    with replacing(path) as one, replacing(path) as other:
+        assert one != other
+        one.write_text("one")
+        other.write_text("other")
+    assert path.read_text() == "one"  # the last one to end
+    assert [each.name for each in tmp_path.iterdir()] == ["file.txt"]
+
+
+def test_many_threads_write_one_file_and_it_is_always_whole(tmp_path: Path) -> None:
+    path, failed = tmp_path / "file.json", list[BaseException]()
+
+    def write(number: int) -> None:
+        try:
+            for _ in range(10):
+                write_json(path, {"numbers": [number] * 1000})
+                assert len(set(json.loads(path.read_text())["numbers"])) == 1
+        except BaseException as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=write, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failed
+    assert [each.name for each in tmp_path.iterdir()] == ["file.json"]
+
+
+def test_a_link_stays_a_link_and_a_pipe_gets_the_content(tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    target, link = tmp_path / "there" / "file", tmp_path / "link"
+    target.write_text("old")
+    link.symlink_to(target)
+    write_bytes(link, b"new")
+    assert link.is_symlink()
+    assert target.read_bytes() == b"new"
+    code = "from pathlib import Path; from trick_envs.files import write_text; write_text(Path('/dev/stdout'), 'piped')"
+    if Path("/dev/stdout").exists():
+        assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout == b"piped"
+
+
+def test_json_files_hold_no_number_that_json_does_not_have(tmp_path: Path) -> None:
+    path = tmp_path / "file.json"
+    write_json(path, {"half_width": float("inf"), "figures": [1.5, float("nan"), (-float("inf"), 2)]})
+    assert json.loads(path.read_text(), parse_constant=pytest.fail) == {
+        "half_width": None, "figures": [1.5, None, [None, 2]],
+    }  # fmt: skip
+
+
+def test_a_folder_has_one_writer_at_a_time(tmp_path: Path) -> None:
+    folder = tmp_path / "runs" / "mine"
+    code = (
+        "import sys; from pathlib import Path; from trick_envs.files import locked\n"
+        "with locked(Path(sys.argv[1])):\n    print('locked', flush=True); sys.stdin.read()"
+    )
+    command = [sys.executable, "-c", code, str(folder)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == b"locked\n"
+        with pytest.raises(FolderInUseError) as caught, locked(folder):
+            pytest.fail("two writers")
+        message = f"{folder} is in use: another process is writing to it; wait for its end, or choose another --folder"
+        assert str(caught.value) == message
+        other.kill()  # not even a chance to clean up
+        other.wait()
+        with locked(folder):
+            pass
+    with locked(folder), pytest.raises(FolderInUseError), locked(folder):
+        pytest.fail("two writers in one process")
+    with locked(folder):
+        pass
+
+
+def test_who_locks_a_folder_deletes_what_an_interrupted_process_has_left(tmp_path: Path) -> None:
+    file, mine = tmp_path / "file.txt", tmp_path / "notes.tmp"
+    mine.write_text("the user's own")
+    context = replacing(file)
+    left = context.__enter__()
+    left.write_text("half of the n")  # and then kill -9
+    with locked(tmp_path):
+        assert not left.exists()
+    assert mine.exists()
+    left.write_text("")
+    context.__exit__(None, None, None)
