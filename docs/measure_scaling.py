@@ -44,7 +44,7 @@ WARM = 60  # deals that are played before the clock starts, so that every worker
 
 
 def config_of(**stage: Any) -> tuple[RunConfig, Any]:
-    values = {"game": "pepper", "num_players": 5, "network": {"width": 64}, "precision": "float32", "start": "any"}
+    values = {"game": "pepper", "num_players": 5, "network": {"width": 64}, "precision": "float32", "init_from": "any"}
     config = RunConfig.model_validate({**values, "stages": [stage]})
     return config, config.stages[0]
 

@@ -29,14 +29,14 @@ from training.expert import learner as expert
 from training.expert.labels import Labels, LabelTask, label
 from training.expert.learner import ExpertTrainer, ReplayBuffer, standard_scores
 from training.networks.policy import NetworkAgent, SelfPlayPolicy, Weights, save_model, weights_of
-from training.ppo.algorithm import leash, new_ppo
+from training.ppo.algorithm import new_ppo, set_reference
 from training.report import tracker as monitor
 from trick_envs import BatchEnv
 
 QUIET = Console(quiet=True)
 LABELS: dict[str, Any] = {
-    "method": "expert_iteration", "total_labels": 200, "labels_per_round": 40, "window": 80, "search": "pimc:4",
-    "label_share": 0.5, "games": 2, "n_epochs": 2, "batch_size": 32,
+    "method": "expert_iteration", "total_labels": 200, "labels_per_round": 40, "replay_capacity": 80,
+    "search": "pimc:4", "label_fraction": 0.5, "games": 2, "n_epochs": 2, "batch_size": 32,
 }  # fmt: skip
 PLAY: dict[str, Any] = {
     "method": "ppo", "total_samples": 2000, "evaluate_every_samples": 1000, "n_envs": 16, "n_steps": 32,
@@ -70,7 +70,7 @@ def make_policy(config: RunConfig, seed: int = 0) -> SelfPlayPolicy:
 
 def labelled(number: int = 0, student: Weights | None = None, earlier: Weights | None = None, **values: Any) -> Labels:
     """What a task brings."""
-    config = make_config({**LABELS, **values}, start=None if student is None else "policy.zip")
+    config = make_config({**LABELS, **values}, init_from=None if student is None else "policy.zip")
     return label(LabelTask(config, expert_stage(config), number), student, earlier, {})
 
 
@@ -111,7 +111,7 @@ def progress(folder: Path) -> dict[str, Any]:
 def test_a_label_tells_how_every_action_compares_with_the_students_best_one(search: str, begun: bool) -> None:
     config = make_config(LABELS)
     student = weights_of(make_policy(config)) if begun else None
-    found = labelled(3, student, search=search, games=8, label_share=1.0)
+    found = labelled(3, student, search=search, games=8, label_fraction=1.0)
     count, game, rows = len(found), config.make_game(), np.arange(len(found))
     assert count > 100
     wanted = {
@@ -150,7 +150,7 @@ def test_a_label_tells_how_every_action_compares_with_the_students_best_one(sear
 
 def test_a_task_says_the_same_whenever_it_is_asked() -> None:
     student, earlier = (weights_of(make_policy(make_config(LABELS), seed)) for seed in (0, 1))
-    given = {"guests": ["greedy", "earlier", "pimc:2"], "guest_share": 0.4}
+    given = {"opponent_pool": ["greedy", "earlier", "pimc:2"], "opponent_fraction": 0.4}
     one = labelled(5, student, earlier, **given)
     torch.manual_seed(99)
     np.random.default_rng().random()
@@ -176,7 +176,7 @@ class Journal(BatchEnv):
 def test_the_value_of_a_label_is_what_the_seat_was_paid_from_then_to_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     Journal.notes = []
     monkeypatch.setattr(labels, "BatchEnv", Journal)
-    config = make_config({**LABELS, "games": 4, "label_share": 0.7}, num_deals=2)
+    config = make_config({**LABELS, "games": 4, "label_fraction": 0.7}, num_deals=2)
     found = label(LabelTask(config, expert_stage(config), 0), weights_of(make_policy(config)), None, {})
     returns: dict[bytes, set[float]] = {}
     for step, (observations, seats, rows, _, _) in enumerate(Journal.notes):
@@ -194,14 +194,14 @@ def test_the_value_of_a_label_is_what_the_seat_was_paid_from_then_to_the_end(mon
     assert np.mean([len(each) for each in returns.values()]) < 1.1  # a decision has one return
 
 
-def test_a_share_of_the_decisions_is_labelled_and_none_of_a_guests(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_share_of_the_decisions_is_labelled_and_none_of_an_opponents(monkeypatch: pytest.MonkeyPatch) -> None:
     student = weights_of(make_policy(make_config(LABELS)))
-    every, half = (labelled(0, student, games=32, label_share=share) for share in (1.0, 0.5))
+    every, half = (labelled(0, student, games=32, label_fraction=share) for share in (1.0, 0.5))
     assert 0.4 < len(half) / len(every) < 0.6
     asked: list[Any] = []
 
-    class Guest:
-        name = "guest"
+    class Opponent:
+        name = "opponent"
 
         def seed(self, seed: int) -> None:
             """It makes no random choices."""
@@ -212,12 +212,12 @@ def test_a_share_of_the_decisions_is_labelled_and_none_of_a_guests(monkeypatch: 
 
     original = labels.make_agent
     monkeypatch.setattr(
-        labels, "make_agent", lambda spec, *given: Guest() if spec == "random" else original(spec, *given)
+        labels, "make_agent", lambda spec, *given: Opponent() if spec == "random" else original(spec, *given)
     )
-    found = labelled(0, student, games=32, label_share=1.0, guests=["random"], guest_share=0.5)
+    found = labelled(0, student, games=32, label_fraction=1.0, opponent_pool=["random"], opponent_fraction=0.5)
     assert 0.3 < len(found) / len(every) < 0.7
     assert not {seen.tobytes() for seen in asked} & {seen.tobytes() for seen in found.observations}
-    nothing = labelled(0, student, guests=["random"], guest_share=1.0)
+    nothing = labelled(0, student, opponent_pool=["random"], opponent_fraction=1.0)
     assert len(nothing) == 0
     assert {name: array.shape[1:] for name, array in nothing.arrays().items()} == {
         name: array.shape[1:] for name, array in found.arrays().items()
@@ -228,12 +228,12 @@ def test_a_share_of_the_decisions_is_labelled_and_none_of_a_guests(monkeypatch: 
     assert len(Labels.joined([nothing, found])) == len(found)
 
 
-def test_an_earlier_policy_is_a_guest_when_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_earlier_policy_is_an_opponent_when_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
     config = make_config(LABELS)
     weak, strong = (weights_of(make_policy(config, seed)) for seed in (0, 1))
-    alone = labelled(0, weak, guests=["earlier"], guest_share=1.0)
+    alone = labelled(0, weak, opponent_pool=["earlier"], opponent_fraction=1.0)
     assert len(alone) > 0  # there is none yet
-    assert len(labelled(0, weak, strong, guests=["earlier"], guest_share=1.0)) == 0
+    assert len(labelled(0, weak, strong, opponent_pool=["earlier"], opponent_fraction=1.0)) == 0
 
 
 # --- runs ---------------------------------------------------------------------------------------------------------
@@ -241,7 +241,7 @@ def test_an_earlier_policy_is_a_guest_when_there_is_one(monkeypatch: pytest.Monk
 
 @pytest.mark.usefixtures("_no_files")
 def test_the_weights_depend_on_the_seed_and_not_on_the_workers(tmp_path: Path) -> None:
-    config = make_config({**LABELS, "guests": ["earlier", "greedy"]})
+    config = make_config({**LABELS, "opponent_pool": ["earlier", "greedy"]})
     alone = trained(config, tmp_path / "alone")
     assert same(alone, trained(config, tmp_path / "again"))
     assert same(alone, trained(config.model_copy(update={"workers": 2}), tmp_path / "two"))
@@ -277,7 +277,7 @@ def tasks(monkeypatch: pytest.MonkeyPatch) -> list[Given]:
 
 
 @pytest.mark.usefixtures("_no_files")
-def test_the_first_student_is_the_rule_of_thumb_and_later_ones_are_a_round_old(
+def test_the_first_student_is_the_heuristic_and_later_ones_are_a_round_old(
     tmp_path: Path, tasks: list[Given], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     learned: list[tuple[int, Weights]] = []  # with how many tasks before
@@ -289,7 +289,7 @@ def test_the_first_student_is_the_rule_of_thumb_and_later_ones_are_a_round_old(
         return figures
 
     monkeypatch.setattr(ExpertTrainer, "learn", learn)
-    trained(make_config({**LABELS, "guests": ["earlier"]}), tmp_path / "run")
+    trained(make_config({**LABELS, "opponent_pool": ["earlier"]}), tmp_path / "run")
     assert [task.number for task in tasks] == list(range(len(tasks)))
     assert len(learned) >= 4
     after = [weights for _, weights in learned]
@@ -312,7 +312,7 @@ def test_a_stage_goes_on_from_the_policy_before_it(tmp_path: Path, tasks: list[G
     model.policy.load_state_dict(make_policy(config, 7).state_dict())
     save_model(model, tmp_path / "policy.zip")
     begun = weights_of(model.policy)
-    trained(make_config(LABELS, start=str(tmp_path / "policy.zip")), tmp_path / "started")
+    trained(make_config(LABELS, init_from=str(tmp_path / "policy.zip")), tmp_path / "started")
     assert tasks[0].student is not None
     assert same(tasks[0].student, begun)
     tasks.clear()
@@ -374,7 +374,7 @@ def test_ctrl_c_loses_at_most_a_round(
 def test_labels_of_an_interrupted_run_are_learned_from_and_their_games_are_not_played_again(
     tmp_path: Path, tasks: list[Given], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder, config = tmp_path / "run", make_config({**LABELS, "window": 10_000})
+    folder, config = tmp_path / "run", make_config({**LABELS, "replay_capacity": 10_000})
     sizes: list[int] = []
     original = ExpertTrainer.learn
 
@@ -453,17 +453,17 @@ def test_a_killed_run_goes_on_from_its_last_round(tmp_path: Path) -> None:
     assert not (folder / "labels").exists()
 
 
-def test_a_shelf_holds_a_window_of_rounds_also_when_it_is_opened_again(tmp_path: Path) -> None:
+def test_a_replay_buffer_holds_the_latest_rounds_also_when_it_is_opened_again(tmp_path: Path) -> None:
     rounds = [labelled(number) for number in range(4)]
     window = len(rounds[2]) + len(rounds[3])
-    shelf = ReplayBuffer(tmp_path / "labels", window)
+    buffer = ReplayBuffer(tmp_path / "labels", window)
     for number, found in enumerate(rounds):
-        shelf.add(found, number + 1)
-    for one in (shelf, ReplayBuffer(tmp_path / "labels", window)):
+        buffer.add(found, number + 1)
+    for one in (buffer, ReplayBuffer(tmp_path / "labels", window)):
         assert one.tasks == 4
         np.testing.assert_array_equal(one.labels().observations, Labels.joined(rounds[2:]).observations)
     assert ReplayBuffer(tmp_path / "labels", window, 9).tasks == 9
-    shelf.clear()
+    buffer.clear()
     assert not (tmp_path / "labels").exists()
     assert ReplayBuffer(tmp_path / "labels", window, 9).tasks == 9
 
@@ -489,15 +489,15 @@ def learner_of(**values: Any) -> tuple[ExpertTrainer, MaskablePPO]:
     return ExpertTrainer(expert_stage(config), model, np.random.default_rng(0)), model
 
 
-@pytest.mark.parametrize("target", ["pick", "softmax"])
+@pytest.mark.parametrize("target", ["argmax", "softmax"])
 def test_a_policy_learns_what_the_search_says_also_of_other_games(lessons: tuple[Labels, Labels], target: str) -> None:
     learned, others = lessons
     assert 1000 < len(learned) < 4000
-    learner, model = learner_of(target=target, sharpness=3.0)
+    learner, model = learner_of(target=target, inverse_temperature=3.0)
     before = agreement(model.policy, others)
     first = learner.learn(learned, len(learned), (0.0, 0.1))
     last = learner.learn(learned, 12 * len(learned), (0.1, 1.0))
-    assert agreement(model.policy, others) > before + (0.15 if target == "pick" else 0.08)
+    assert agreement(model.policy, others) > before + (0.15 if target == "argmax" else 0.08)
     assert last["agreement"] > first["agreement"] + 0.05
     assert last["loss_policy"] < first["loss_policy"]
     assert last["loss_value"] < first["loss_value"]
@@ -530,22 +530,23 @@ def test_targets_are_distributions_over_legal_actions_that_follow_the_advantages
     own = torch.softmax(torch.from_numpy(NetworkAgent(policy).evaluate(found.observations, found.masks)[0]), 1).numpy()
     gain: dict[str, float] = {}
     for name, values in {
-        "pick": {"target": "pick"}, "soft": {"target": "softmax"}, "sharp": {"target": "softmax", "sharpness": 4.0},
-        "leash": {"target": "leash"}, "loose": {"target": "leash", "sharpness": 4.0},
+        "pick": {"target": "argmax"}, "soft": {"target": "softmax"},
+        "sharp": {"target": "softmax", "inverse_temperature": 4.0},
+        "prior": {"target": "kl_prior"}, "loose": {"target": "kl_prior", "inverse_temperature": 4.0},
     }.items():  # fmt: skip
         chances = targets(found, **values)
         np.testing.assert_allclose(chances.sum(1), 1, rtol=1e-5)
         assert not chances[found.masks == 0].any()
         assert (
-            name not in ("soft", "leash") or (chances[rows, own.argmax(1)] > 0).all()
+            name not in ("soft", "prior") or (chances[rows, own.argmax(1)] > 0).all()
         )  # what the others are compared with
         gain[name] = float((chances * found.advantages.astype(np.float32)).sum(1).mean())
-    np.testing.assert_array_equal(targets(found, target="pick").argmax(1), found.picks)
+    np.testing.assert_array_equal(targets(found, target="argmax").argmax(1), found.picks)
     by_itself = float((own * found.advantages.astype(np.float32)).sum(1).mean())
-    assert by_itself < gain["leash"] < gain["loose"]
+    assert by_itself < gain["prior"] < gain["loose"]
     assert gain["soft"] < gain["sharp"]
     still = Labels(**{**found.arrays(), "advantages": np.zeros_like(found.advantages)})
-    np.testing.assert_allclose(targets(still, target="leash"), own, atol=2e-3)
+    np.testing.assert_allclose(targets(still, target="kl_prior"), own, atol=2e-3)
     np.testing.assert_allclose(targets(still, target="softmax")[rows, found.picks], 1 / found.masks.sum(1), rtol=1e-5)
 
 
@@ -558,7 +559,7 @@ def test_what_few_worlds_say_counts_less() -> None:
     assert alone.item() == pytest.approx(2.0 / expert.SPREAD, rel=1e-3)
 
 
-# --- on a leash ---------------------------------------------------------------------------------------------------
+# --- divergence from a reference policy -----------------------------------------------------------------------------
 
 
 def divergence(config: RunConfig, one: Weights, other: Weights) -> float:
@@ -578,10 +579,10 @@ def divergence(config: RunConfig, one: Weights, other: Weights) -> float:
 
 
 @pytest.mark.usefixtures("_no_files")
-def test_a_leash_keeps_the_policy_near_the_one_with_which_the_stage_began(tmp_path: Path) -> None:
+def test_a_kl_coef_keeps_the_policy_near_the_one_with_which_the_stage_began(tmp_path: Path) -> None:
     found: dict[float, float] = {}
     for tightness in (0.0, 1.0):
-        config = make_config({**LABELS, "n_epochs": 20}, {**PLAY, "total_samples": 4000, "leash": tightness})
+        config = make_config({**LABELS, "n_epochs": 20}, {**PLAY, "total_samples": 4000, "kl_coef": tightness})
         folder = tmp_path / str(tightness)
         last = trained(config, folder)
         if tightness:
@@ -594,8 +595,8 @@ def test_a_leash_keeps_the_policy_near_the_one_with_which_the_stage_began(tmp_pa
     assert found[1.0] < 0.5 * found[0.0]
 
 
-def test_a_leash_weighs_the_divergence_next_to_the_entropy(tmp_path: Path) -> None:
-    config = make_config({**PLAY, "leash": 0.3, "ent_coef": 0.02})
+def test_a_kl_coef_weighs_the_divergence_next_to_the_entropy(tmp_path: Path) -> None:
+    config = make_config({**PLAY, "kl_coef": 0.3, "ent_coef": 0.02})
     (stage,) = config.stages
     model = new_ppo(config, stage)  # type: ignore[arg-type]
     model.policy.load_state_dict(make_policy(config, 1).state_dict())
@@ -608,7 +609,7 @@ def test_a_leash_weighs_the_divergence_next_to_the_entropy(tmp_path: Path) -> No
     actions = torch.from_numpy(masks.argmax(1))
     with torch.no_grad():
         _, free_chances, entropy = model.policy.evaluate_actions(seen, actions, masks)
-        leash(model, stage, tmp_path / "anchor.zip")  # type: ignore[arg-type]
+        set_reference(model, stage, tmp_path / "anchor.zip")  # type: ignore[arg-type]
         _, chances, tied = model.policy.evaluate_actions(seen, actions, masks)
         there = NetworkAgent.with_weights(games.game, config.network, anchor).evaluate(games.observations, masks)[0]
         logs = torch.log_softmax(model.policy.logits_and_values(seen, masks)[0], 1)

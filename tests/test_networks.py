@@ -30,8 +30,8 @@ from trick_envs.engine.game import Game
 from trick_envs.engine.registry import game_type, load_game
 from trick_envs.engine.symmetry import Relabelling
 
-SUITS, PERCEPTRON = Network(width=24, depth=3), Network(kind="perceptron", shared=[24, 16], policy=[16], value=[8])
-every_network = pytest.mark.parametrize("network", [SUITS, PERCEPTRON], ids=lambda network: network.kind)
+SUITS, MLP = Network(width=24, depth=3), Network(kind="mlp", shared=[24, 16], policy=[16], value=[8])
+every_network = pytest.mark.parametrize("network", [SUITS, MLP], ids=lambda network: network.kind)
 
 
 def is_default(name: str, players: int) -> bool:
@@ -139,9 +139,9 @@ def test_the_exported_network_is_the_network(name: str, tmp_path: Path) -> None:
         np.testing.assert_allclose(values, moved_values, rtol=0, atol=1e-5 * np.abs(values).max())
 
 
-def test_an_exported_perceptron_is_the_perceptron(tmp_path: Path) -> None:
+def test_an_exported_mlp_is_the_mlp(tmp_path: Path) -> None:
     game = load_game("donguri", 3)
-    policy = make_policy(game, PERCEPTRON)
+    policy = make_policy(game, MLP)
     export_policy(policy, game, tmp_path / "policy.onnx", {})
     observations, masks = positions(game)
     agent: Any = make_agent(str(tmp_path / "policy.onnx"), game)

@@ -26,6 +26,7 @@ from training import release, run, shipped
 from training.config import ConfigError, RunConfig, dump_config, load_config, make_config
 from training.networks.initial import network_of
 from training.networks.policy import NetworkAgent
+from training.old_names import with_new_names
 from training.release import MAX_BYTES, finished_run, training_command
 from training.shipped import config_names, find_config
 from trick_envs import BatchEnv, load_game, make_agent
@@ -58,7 +59,7 @@ def check_release(name: str, players: int) -> dict[str, Any]:
     assert hashlib.sha256(content).hexdigest() == manifest["sha256"]
     assert len(content) == manifest["size"] <= MAX_BYTES
     assert (manifest["game"], manifest["num_players"]) == (name, players)
-    config = RunConfig.model_validate(manifest["config"])
+    config = RunConfig.model_validate(with_new_names(manifest["config"], warn=False))
     assert config.make_game() == load_game(name, players, config.num_deals)
     assert manifest["command"] == training_command(config)
     assert tuple(result["opponent"] for result in manifest["ladder"]["results"]) == LADDER
@@ -85,9 +86,9 @@ def test_training_can_go_on_from_every_policy(name: str, players: int) -> None:
     path = pretrained_file(game_type(name), players)
     game = load_game(name, players, 1)
     network = network_of("pretrained", game)
-    assert network == RunConfig.model_validate(load_manifest(path)["config"]).network
+    assert network == RunConfig.model_validate(with_new_names(load_manifest(path)["config"], warn=False)).network
     config = make_config(
-        {"game": name, "num_players": players, "start": "pretrained", "network": network.model_dump()}, "a test"
+        {"game": name, "num_players": players, "init_from": "pretrained", "network": network.model_dump()}, "a test"
     )
     learner = NetworkAgent(run.first_model(config).policy)
     games = BatchEnv(name, 64, num_players=players)
@@ -160,7 +161,7 @@ def test_where_there_is_none_the_error_says_which_there_are(folder: Path) -> Non
     with pytest.raises(ConfigError, match="'pretrained': there is no trained policy for donguri with 4 players"):
         make_config({"game": "donguri", "evaluation": {"opponents": ["pretrained"]}}, "a config")
     write_policy(folder / "donguri-4.onnx", load_game("donguri", 4))
-    assert make_config({"game": "donguri", "against": "pretrained"}, "a config").opponents[0] == "pretrained"
+    assert make_config({"game": "donguri", "opponent": "pretrained"}, "a config").opponents[0] == "pretrained"
 
 
 @pytest.mark.parametrize("spec", ["pretrained:", "pretrained-5", "Pretrained"])
@@ -334,7 +335,7 @@ def test_what_cannot_be_released_is_said(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"empty holds no finished run \(there is no config.yaml and no policy.onnx"):
         finished_run(tmp_path / "empty")
     with pytest.raises(ValueError, match="holds a best response to greedy"):
-        finished_run(finish(tmp_path / "response", against="greedy"))
+        finished_run(finish(tmp_path / "response", opponent="greedy"))
     options = {"game": "pepper", "num_players": 3, "options": {"lead_peppers": True}}
     with pytest.raises(
         ValueError, match=r"holds a run with options \{'lead_peppers': True\}: expected \{'lead_peppers': False\}"

@@ -36,8 +36,9 @@ RUN: dict[str, Any] = {
     "game": "donguri", "num_players": 3, "precision": "float32", "network": {"width": 16, "depth": 2}, "workers": 1,
     "stages": [
         {"method": "ppo", "total_samples": 1500, "n_envs": 16, "n_steps": 32, "batch_size": 128, "rollout_workers": 2},
-        {"method": "expert_iteration", "total_labels": 160, "labels_per_round": 40, "window": 80, "search": "pimc:4",
-         "label_share": 0.5, "games": 2, "n_epochs": 2, "batch_size": 32, "guests": ["greedy", "earlier"]},
+        {"method": "expert_iteration", "total_labels": 160, "labels_per_round": 40, "replay_capacity": 80,
+         "search": "pimc:4", "label_fraction": 0.5, "games": 2, "n_epochs": 2, "batch_size": 32,
+         "opponent_pool": ["greedy", "earlier"]},
     ],
     "evaluation": {"deals": 2, "final_deals": 2},
 }  # fmt: skip

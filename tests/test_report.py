@@ -207,7 +207,7 @@ def result_of(opponent: str, margin: float, half_width: float) -> dict[str, Any]
 
 
 def test_a_report_is_written_whatever_the_names_and_numbers_are(tmp_path: Path) -> None:
-    config = RunConfig.model_validate({"game": "donguri", "against": "greedy", "evaluation": {"deals": 1}})
+    config = RunConfig.model_validate({"game": "donguri", "opponent": "greedy", "evaluation": {"deals": 1}})
     opponents = ["greedy", "runs/<b>&\"'/policy.onnx"]
     entry = {"stage": 0, "done": 0, "samples": 0, "seconds": 0.0, "figures": {"train/value_loss": math.nan}}
     for history in ([], [{**entry, "results": [result_of(each, 0.0, math.inf) for each in opponents]}]):

@@ -131,7 +131,7 @@ def test_a_run_and_its_evaluations_play_different_deals(
         return evaluate(*given)
 
     monkeypatch.setattr(SelfPlayVecEnv, "step_async", step)
-    config, quiet = RunConfig.model_validate({**SMALL, "against": against}), Console(quiet=True)
+    config, quiet = RunConfig.model_validate({**SMALL, "opponent": against}), Console(quiet=True)
     with monkeypatch.context() as patch:
         patch.setattr(monitor, "evaluate", interrupted)
         with pytest.raises(run.Interrupted):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 from pathlib import Path
 from typing import Any
 
@@ -60,8 +61,8 @@ def test_every_config_of_the_repository_is_valid(path: Path) -> None:
         ({"stages": [LABELS, {"n_envs": 8}]}, "stages.1.method: expected ppo or expert_iteration"),
         ({"stages": []}, "stages: list should have at least 1 item"),
         (
-            {"stages": [{"method": "ppo", "leash": 1.0, "ent_coef": 0.0}]},
-            "stages.0: leash: needs an ent_coef above 0\n",
+            {"stages": [{"method": "ppo", "kl_coef": 1.0, "ent_coef": 0.0}]},
+            "stages.0: kl_coef: needs an ent_coef above 0\n",
         ),
         (
             {"stages": [{**LABELS, "search": "greedy"}]},
@@ -74,9 +75,15 @@ def test_every_config_of_the_repository_is_valid(path: Path) -> None:
             {"stages": [{**LABELS, "search": "rollout:9"}]},
             "stages.0.search: rollout:9 needs a policy: expected a stage",
         ),
-        ({"stages": [{**LABELS, "target": "best"}]}, "stages.0.target: input should be 'pick', 'softmax' or 'leash'"),
-        ({"stages": [{**LABELS, "guests": ["earlier", "gredy"]}]}, "'gredy' is no player"),
-        ({"stages": [LABELS], "against": "greedy"}, "against: a best response is trained by stages of ppo, not of exp"),
+        (
+            {"stages": [{**LABELS, "target": "best"}]},
+            "stages.0.target: input should be 'argmax', 'softmax' or 'kl_prior'",
+        ),
+        ({"stages": [{**LABELS, "opponent_pool": ["earlier", "gredy"]}]}, "'gredy' is no player"),
+        (
+            {"stages": [LABELS], "opponent": "greedy"},
+            "opponent: a best response is trained by stages of ppo, not of exp",
+        ),
         ({"precision": "float16"}, "precision: input should be 'auto', 'float32' or 'bfloat16', not 'float16'"),
         ({"game": "poker"}, "game: expected one of"),
         ({"num_players": 9}, "donguri is for 3 or 4 or 5 players, not 9"),
@@ -93,11 +100,11 @@ def test_every_config_of_the_repository_is_valid(path: Path) -> None:
         ({"network": {"shared": []}}, "network.shared"),
         ({"options": {"lead_peppers": True}}, "donguri has no option 'lead_peppers'"),
         ({"stages": [TOO_FEW]}, "stages.0: n_envs * n_steps is 4, fewer than batch_size (128)\n"),
-        ({"network": {"kind": "suit"}}, "network.kind: input should be 'suits' or 'perceptron', not 'suit'"),
+        ({"network": {"kind": "suit"}}, "network.kind: input should be 'suit_equivariant' or 'mlp', not 'suit'"),
         ({"network": {"width": 0}}, "network.width: input should be greater than or equal to 1, not 0"),
         ({"evaluation": {"opponents": []}}, "evaluation.opponents"),
         ({"evaluation": {"opponents": ["gredy"]}}, "'gredy' is no player"),
-        ({"against": "gredy"}, "'gredy' is no player"),
+        ({"opponent": "gredy"}, "'gredy' is no player"),
         ({"seed": -1}, "seed: input should be greater than or equal to 0, not -1"),
     ],
 )
@@ -126,6 +133,57 @@ def test_overrides_replace_what_the_file_says(tmp_path: Path) -> None:
     for wrong in ("stages.0.n_epochs", "game.x=1", "stages.0.n_epochs=[", "stages.1.n_epochs=7", "stages.n_epochs=7"):
         with pytest.raises(ConfigError):
             load_config(tmp_path / "c.yaml", [wrong])
+
+
+OLD_NAMES: list[tuple[dict[str, Any], dict[str, Any]]] = [
+    ({"against": "greedy"}, {"opponent": "greedy"}),
+    ({"start": "policy.zip"}, {"init_from": "policy.zip"}),
+    ({"stages": [{"method": "ppo", "leash": 0.5}]}, {"stages": [{"method": "ppo", "kl_coef": 0.5}]}),
+    ({"stages": [{**LABELS, "window": 9}]}, {"stages": [{**LABELS, "replay_capacity": 9}]}),
+    ({"stages": [{**LABELS, "label_share": 0.5}]}, {"stages": [{**LABELS, "label_fraction": 0.5}]}),
+    ({"stages": [{**LABELS, "guests": ["random"]}]}, {"stages": [{**LABELS, "opponent_pool": ["random"]}]}),
+    ({"stages": [{**LABELS, "guest_share": 0.5}]}, {"stages": [{**LABELS, "opponent_fraction": 0.5}]}),
+    ({"stages": [{**LABELS, "sharpness": 2.0}]}, {"stages": [{**LABELS, "inverse_temperature": 2.0}]}),
+    ({"stages": [{**LABELS, "target": "pick"}]}, {"stages": [{**LABELS, "target": "argmax"}]}),
+    ({"stages": [LABELS, {**LABELS, "target": "leash"}]}, {"stages": [LABELS, {**LABELS, "target": "kl_prior"}]}),
+    ({"network": {"kind": "suits"}}, {"network": {"kind": "suit_equivariant"}}),
+    ({"network": {"kind": "perceptron"}}, {"network": {"kind": "mlp"}}),
+]
+
+
+def last_item(values: Any) -> tuple[str, Any]:
+    """The path and the value of the last leaf."""
+    path = []
+    while isinstance(values, (dict, list)) and values != ["random"]:
+        key = list(values)[-1] if isinstance(values, dict) else len(values) - 1
+        path.append(str(key))
+        values = values[key]
+    return ".".join(path), values
+
+
+@pytest.mark.parametrize(("old", "new"), OLD_NAMES, ids=[last_item(old)[0] for old, _ in OLD_NAMES])
+def test_the_old_name_of_a_key_or_value_works_with_a_warning_that_names_the_new_one(
+    tmp_path: Path, old: dict[str, Any], new: dict[str, Any]
+) -> None:
+    common = {"game": "donguri", "num_players": 3}
+    expected = load_config(write(tmp_path / "new.yaml", {**common, **new}))
+    (old_key, old_value), (new_key, new_value) = last_item(old), last_item(new)
+    changed = new_key.rpartition(".")[2] if new_key != old_key else new_value
+    with pytest.warns(DeprecationWarning, match=f"{re.escape(old_key)}.* has been renamed: write {changed}"):
+        assert load_config(write(tmp_path / "old.yaml", {**common, **old})) == expected
+    if "stages" in new:  # as they are in the file when a key of theirs is overridden
+        common["stages"] = [{"method": stage["method"]} for stage in new["stages"]]
+    path = write(tmp_path / "common.yaml", common)
+    with pytest.warns(DeprecationWarning, match=f"{re.escape(old_key)}.* has been renamed: write {changed}"):
+        assert load_config(path, [f"{old_key}={json.dumps(old_value)}"]) == expected
+    with pytest.warns(DeprecationWarning, match="renamed"):
+        assert load_config(tmp_path / "new.yaml", [f"{old_key}={json.dumps(old_value)}"]) == expected
+
+
+def test_a_key_under_both_of_its_names_is_an_error(tmp_path: Path) -> None:
+    path = write(tmp_path / "both.yaml", {**SMALL, "against": "greedy", "opponent": "random"})
+    with pytest.raises(ConfigError, match="against: the old name of opponent, which is there, too"):
+        load_config(path)
 
 
 def test_a_config_survives_being_written_and_read(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The commands that need torch: ``train``, ``exploit`` and ``release``. Found by their entry point."""
+"""The commands that need torch: ``train``, ``best-response`` and ``release``. Found by their entry point."""
 
 from __future__ import annotations
 
@@ -15,14 +15,24 @@ import typer
 from training.shipped import config_names, find_config
 from trick_envs.cli.base import GameOption, JsonOption, PlayersOption, RayCommand, RayOption, WorkersOption, out
 from trick_envs.cli.evaluate import play_schedule, resumable_arena
+from trick_envs.deprecation import warn_renamed
 from trick_envs.evaluation import bench
 
 
 def add_to(app: typer.Typer) -> None:
     """Adds the commands to an application, and the section ``training`` to ``trick bench``."""
-    for command in (train, exploit, release):
+    for command in (train, best_response, release):
         app.command(cls=RayCommand)(command)
+    app.command("exploit", cls=_Exploit, hidden=True)(best_response)
     bench.add_section("training", "self-play PPO on 5-player Pepper, samples/s", _bench)
+
+
+class _Exploit(RayCommand):
+    """The old name of ``trick best-response``."""
+
+    def invoke(self, ctx: Any) -> Any:
+        warn_renamed("trick exploit", "trick best-response")
+        return super().invoke(ctx)
 
 
 def _bench() -> dict[str, float]:
@@ -79,9 +89,9 @@ def train(
             run.train(load_config(find_config(config), change), target, out, ray)
 
 
-def exploit(
+def best_response(
     player: Annotated[
-        str, typer.Argument(metavar="POLICY", help="The player to exploit: policy.onnx, greedy, pimc:10 …")
+        str, typer.Argument(metavar="POLICY", help="The player to respond to: policy.onnx, greedy, pimc:10 …")
     ],
     game: GameOption,
     num_players: PlayersOption = None,
@@ -92,13 +102,17 @@ def exploit(
         int | None, typer.Option("--deals", min=2, help="Number of deals of the final evaluation.")
     ] = None,
     seed: Annotated[int | None, typer.Option("--seed", min=0, help="Seed of all random numbers.")] = None,
-    start: Annotated[
-        str | None, typer.Option("--start", help="For the initial weights: pretrained, or the policy.onnx of a run.")
+    init_from: Annotated[
+        str | None,
+        typer.Option("--init-from", help="For the initial weights: pretrained, or the policy.onnx of a run."),
     ] = None,
+    start: Annotated[str | None, typer.Option("--start", hidden=True)] = None,
     folder: Annotated[
         Path | None,
         typer.Option(
-            "--folder", file_okay=False, help="For the files of the run; runs/exploit-GAME-PLAYERS-POLICY by default."
+            "--folder",
+            file_okay=False,
+            help="For the files of the run; runs/best-response-GAME-PLAYERS-POLICY by default.",
         ),
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue the run in the folder.")] = False,
@@ -107,7 +121,7 @@ def exploit(
 ) -> None:
     """Train a best response to a player: a lower bound on its exploitability.
 
-    The same as trick train with "against: POLICY" in a config that otherwise has the defaults.
+    The same as trick train with "opponent: POLICY" in a config that otherwise has the defaults.
     """
     from training import run
     from training.config import load_config, make_config
@@ -115,28 +129,34 @@ def exploit(
     from trick_envs.engine.registry import load_game
     from trick_envs.files import write_json
 
-    if resume and any(given is not None for given in (samples, deals, seed, start)):
+    if start is not None:
+        warn_renamed("--start", "--init-from")
+        init_from = init_from or start
+    if resume and any(given is not None for given in (samples, deals, seed, init_from)):
         raise ValueError(
-            "--resume excludes --samples, --deals, --seed and --start: a run continues with its own config"
+            "--resume excludes --samples, --deals, --seed and --init-from: a run continues with its own config"
         )
-    values: dict[str, Any] = {"game": game, "num_players": num_players, "against": player}
+    values: dict[str, Any] = {"game": game, "num_players": num_players, "opponent": player}
     values["evaluation"] = {"opponents": [player]} | ({} if deals is None else {"final_deals": deals})
     if samples is not None:
         values["stages"] = [{"method": "ppo", "total_samples": samples}]
     if seed is not None:
         values["seed"] = seed
-    if start is not None:
-        values["start"] = start
-        values["network"] = network_of(start, load_game(game, num_players)).model_dump()
-    config = make_config(values, "trick exploit")
+    if init_from is not None:
+        values["init_from"] = init_from
+        values["network"] = network_of(init_from, load_game(game, num_players)).model_dump()
+    config = make_config(values, "trick best-response")
     name = re.sub(r"[^\w.]+", "-", player).strip("-.")
-    target = folder if folder is not None else Path("runs") / f"exploit-{game}-{config.make_game().num_players}-{name}"
+    players = config.make_game().num_players
+    target = folder if folder is not None else Path("runs") / f"best-response-{game}-{players}-{name}"
     with _a_run():
         if resume:
             if (target / "config.yaml").is_file():
                 held = load_config(target / "config.yaml")
-                if (held.make_game(), held.against) != (config.make_game(), config.against):
-                    raise ValueError(f"{target} holds a run of {held.make_game()} against {held.against}, not this one")
+                if (held.make_game(), held.opponent) != (config.make_game(), config.opponent):
+                    raise ValueError(
+                        f"{target} holds a run of {held.make_game()} against {held.opponent}, not this one"
+                    )
             run.resume(target, out, ray)
         else:
             run.train(config, target, out, ray)

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
+from training.old_names import new_key, with_new_names
 from trick_envs.agents import make_agent
 from trick_envs.agents.spec import ROLLOUT, parse_spec
 from trick_envs.engine.game import Game
@@ -51,7 +52,7 @@ class PPO(Strict):
     vf_coef: float = Field(0.5, ge=0.0, description="weight of the value loss")
     max_grad_norm: float = Field(0.5, gt=0.0, description="gradients are clipped to this norm")
     reward_scale: float = Field(0.1, gt=0.0, description="factor on all rewards, so that values are about 1")
-    leash: float = Field(
+    kl_coef: float = Field(
         0.0, ge=0.0, description="weight of the divergence from the policy with which the stage began; 0: none"
     )
 
@@ -62,8 +63,8 @@ class PPO(Strict):
             raise ValueError(f"n_envs * n_steps is {samples}, fewer than batch_size ({self.batch_size})")
         if self.rollout_workers is not None and self.rollout_workers > self.n_envs:
             raise ValueError(f"rollout_workers: {self.rollout_workers} is more than n_envs ({self.n_envs})")
-        if self.leash > 0.0 and self.ent_coef == 0.0:
-            raise ValueError("leash: needs an ent_coef above 0")
+        if self.kl_coef > 0.0 and self.ent_coef == 0.0:
+            raise ValueError("kl_coef: needs an ent_coef above 0")
         return self
 
 
@@ -74,20 +75,22 @@ class ExpertIteration(Strict):
     method: Literal["expert_iteration"] = "expert_iteration"
     total_labels: Positive = Field(400_000, description="decisions to label")
     labels_per_round: Positive = Field(50_000, description="labels between two hand-overs of new weights")
-    window: Positive = Field(400_000, description="how many of the latest labels are learned from")
+    replay_capacity: Positive = Field(400_000, description="how many of the latest labels are learned from")
     search: str = Field("ismcts:100", description="the teacher: a search that starts from the policy's best action")
-    label_share: Fraction = Field(0.33, gt=0.0, description="share of the decisions that are labelled")
+    label_fraction: Fraction = Field(0.33, gt=0.0, description="fraction of the decisions that are labelled")
     games: Positive = Field(128, description="matches that a worker plays side by side; one task")
-    guests: list[str] = Field(
+    opponent_pool: list[str] = Field(
         [], description="who also plays, unlabelled: specs of players, or earlier: the policy of some rounds before"
     )
-    guest_share: Fraction = Field(0.2, description="share of the seats that guests play, if there are any")
-    target: Literal["pick", "softmax", "leash"] = Field(
-        "pick",
+    opponent_fraction: Fraction = Field(0.2, description="fraction of the seats that the pool plays, if it has players")
+    target: Literal["argmax", "softmax", "kl_prior"] = Field(
+        "argmax",
         description="what is imitated: the search's choice; a softmax of the advantages; the policy's own "
         "distribution, moved by the advantages",
     )
-    sharpness: float = Field(1.0, gt=0.0, description="softmax, leash: factor on the advantages in standard errors")
+    inverse_temperature: float = Field(
+        1.0, gt=0.0, description="softmax, kl_prior: factor on the advantages in standard errors"
+    )
     n_epochs: Positive = Field(8, description="how often a label is learned from, on average")
     batch_size: Positive = Field(2048, description="labels per minibatch")
     learning_rate: float = Field(2e-3, gt=0.0, le=1.0, description="at the start")
@@ -113,15 +116,16 @@ METHODS: dict[str, type[Strict]] = {"ppo": PPO, "expert_iteration": ExpertIterat
 class Network(Strict):
     """The network; policy and value share its first layers."""
 
-    kind: Literal["suits", "perceptron"] = Field(
-        "suits", description="shared over suits (``training/networks/suits.py``), or a multi-layer perceptron"
+    kind: Literal["suit_equivariant", "mlp"] = Field(
+        "suit_equivariant",
+        description="shared over suits (``training/networks/suits.py``), or a multi-layer perceptron",
     )
-    width: Annotated[int, Field(ge=1, le=8192)] = Field(64, description="suits: of every layer, per suit")
-    depth: Annotated[int, Field(ge=1, le=64)] = Field(3, description="suits: number of layers")
-    shared: Widths = Field([256], min_length=1, description="perceptron: widths of the layers that both use")
-    policy: Widths = Field([256], description="perceptron: widths of the layers that only the policy has")
-    value: Widths = Field([256], description="perceptron: widths of the layers that only the value has")
-    activation: Literal["relu", "tanh"] = Field("relu", description="perceptron: after every layer")
+    width: Annotated[int, Field(ge=1, le=8192)] = Field(64, description="suit_equivariant: of every layer, per suit")
+    depth: Annotated[int, Field(ge=1, le=64)] = Field(3, description="suit_equivariant: number of layers")
+    shared: Widths = Field([256], min_length=1, description="mlp: widths of the layers that both use")
+    policy: Widths = Field([256], description="mlp: widths of the layers that only the policy has")
+    value: Widths = Field([256], description="mlp: widths of the layers that only the value has")
+    activation: Literal["relu", "tanh"] = Field("relu", description="mlp: after every layer")
 
 
 class Evaluation(Strict):
@@ -140,10 +144,10 @@ class RunConfig(Strict):
     num_deals: Positive | None = Field(1, description="deals per training match; null plays what the original plays")
     options: dict[str, bool] = Field({}, description="options of the game")
     reward: Literal["score", "zero_sum", "win"] = Field("zero_sum", description="what is maximised")
-    against: str | None = Field(
+    opponent: str | None = Field(
         None, description="a fixed player in all seats except one (or one team); null is self-play"
     )
-    start: str | None = Field(
+    init_from: str | None = Field(
         None, description="of the initial weights: a policy.onnx or policy.zip of the same network, or pretrained"
     )
     seed: Annotated[int, Field(ge=0, le=MAX_RUN_SEED)] = Field(0, description="of all random numbers")
@@ -172,14 +176,14 @@ class RunConfig(Strict):
             game = self.make_game()
         except TypeError as error:
             raise ValueError(str(error)) from None
-        guests = [spec for stage in self.stages if isinstance(stage, ExpertIteration) for spec in stage.guests]
-        for spec in [*self.opponents, *(spec for spec in guests if spec != "earlier")]:
+        pool = [spec for stage in self.stages if isinstance(stage, ExpertIteration) for spec in stage.opponent_pool]
+        for spec in [*self.opponents, *(spec for spec in pool if spec != "earlier")]:
             make_agent(spec, game)
         first = self.stages[0]
-        if isinstance(first, ExpertIteration) and first.search.startswith(ROLLOUT) and self.start is None:
-            raise ValueError(f"stages.0.search: {first.search} needs a policy: expected a stage before, or start")
-        if self.against is not None and any(isinstance(stage, ExpertIteration) for stage in self.stages):
-            raise ValueError("against: a best response is trained by stages of ppo, not of expert_iteration")
+        if isinstance(first, ExpertIteration) and first.search.startswith(ROLLOUT) and self.init_from is None:
+            raise ValueError(f"stages.0.search: {first.search} needs a policy: expected a stage before, or init_from")
+        if self.opponent is not None and any(isinstance(stage, ExpertIteration) for stage in self.stages):
+            raise ValueError("opponent: a best response is trained by stages of ppo, not of expert_iteration")
         return self
 
     def make_game(self) -> Game:
@@ -190,7 +194,8 @@ class RunConfig(Strict):
     def opponents(self) -> list[str]:
         """The opponents in evaluations: first the player that the policy is trained against, if there is one."""
         listed = self.evaluation.opponents
-        return listed if self.against is None else [self.against, *(spec for spec in listed if spec != self.against)]
+        first = [] if self.opponent is None else [self.opponent]
+        return [*first, *(spec for spec in listed if spec not in first)]
 
 
 class ConfigError(ValueError):
@@ -216,9 +221,10 @@ def load_config(path: Path, overrides: list[str] | None = None) -> RunConfig:
         raise ConfigError(f"{path}: not readable as YAML: {error}") from None
     if not isinstance(loaded, dict):
         raise ConfigError(f"{path}: expected keys and values, such as 'game: pepper'")
+    values = _with_new_names(loaded, str(path))
     for override in overrides or []:
-        _override(loaded, override)
-    return make_config(loaded, str(path))
+        _override(values, override)
+    return make_config(values, str(path))
 
 
 def make_config(values: dict[str, Any], source: str) -> RunConfig:
@@ -232,9 +238,16 @@ def make_config(values: dict[str, Any], source: str) -> RunConfig:
         ConfigError: names the source, the key and what is allowed.
     """
     try:
-        return RunConfig.model_validate(values)
+        return RunConfig.model_validate(_with_new_names(values, source))
     except ValidationError as error:
         raise ConfigError(f"{source}:\n" + "\n".join(_explain(problem) for problem in error.errors())) from None
+
+
+def _with_new_names(values: dict[str, Any], source: str) -> dict[str, Any]:
+    try:
+        return with_new_names(values)
+    except ValueError as error:
+        raise ConfigError(f"{source}:\n  {error}") from None
 
 
 def _override(loaded: dict[str, Any], override: str) -> None:
@@ -253,7 +266,7 @@ def _override(loaded: dict[str, Any], override: str) -> None:
     if not isinstance(place, dict):
         raise ConfigError(f"{override!r}: expected the number of a stage and a key of it, such as stages.0.n_epochs")
     try:
-        place[last] = yaml.safe_load(value)
+        place[new_key((*sections, last))] = yaml.safe_load(value)
     except yaml.YAMLError:
         raise ConfigError(f"{override!r}: {value!r} is not readable as a YAML value") from None
 

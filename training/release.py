@@ -33,7 +33,7 @@ MEETING_DEALS = 1000  # a meeting of two policies without search is fast
 SEED = 0  # of the meeting and the ladder
 
 FILES = ("config.yaml", "policy.onnx", "evaluation.json")
-NOT_COPIED = ("game", "num_players", "against", "results")  # from evaluation.json to the manifest
+NOT_COPIED = ("game", "num_players", "opponent", "against", "results")  # from evaluation.json to the manifest
 
 
 @dataclass(frozen=True)
@@ -122,8 +122,8 @@ def finished_run(folder: Path) -> FinishedRun:
         )
     config = load_config(folder / "config.yaml")
     game = load_game(config.game, config.num_players, 1, **config.options)
-    if config.against is not None:
-        raise ValueError(f"{folder} holds a best response to {config.against}: expected a policy trained by self-play")
+    if config.opponent is not None:
+        raise ValueError(f"{folder} holds a best response to {config.opponent}: expected a policy trained by self-play")
     if game.options != game.type.options:
         raise ValueError(f"{folder} holds a run with options {game.options}: expected {game.type.options}")
     policy = folder / "policy.onnx"

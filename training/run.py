@@ -15,9 +15,9 @@ from rich.progress import Progress
 import trick_envs
 from training.config import PPO, RunConfig, dump_config, load_config
 from training.expert.learner import train_by_search
-from training.networks.initial import load_start
+from training.networks.initial import load_initial
 from training.networks.policy import NetworkAgent, save_model, weights_of
-from training.ppo.algorithm import SelfPlayPPO, leash, new_ppo, self_play_games, train_ppo
+from training.ppo.algorithm import SelfPlayPPO, new_ppo, self_play_games, set_reference, train_ppo
 from training.ppo.best_response import verdict
 from training.report.page import Finished, write_report
 from training.report.snapshots import cross_table, past_players
@@ -123,9 +123,9 @@ def first_model(config: RunConfig) -> SelfPlayPPO:
         RunError: if the initial weights are missing or do not fit.
     """
     model = _new_model(config, 0, 0)
-    if config.start is not None:
+    if config.init_from is not None:
         try:
-            load_start(model, config.start, config.make_game())
+            load_initial(model, config.init_from, config.make_game())
         except ValueError as error:
             raise RunError(str(error)) from None
     return model
@@ -140,8 +140,8 @@ def _run(
     config: RunConfig, folder: Path, console: Console, model: SelfPlayPPO, executor: TaskExecutor, ray: str | None
 ) -> list[Result]:
     game = config.make_game()
-    against = "" if config.against is None else f" against {config.against}"
-    console.print(f"{game.title}, {game.num_players} players{against}: {_budget(config)} into {folder}")
+    opponent = "" if config.opponent is None else f" against {config.opponent}"
+    console.print(f"{game.title}, {game.num_players} players{opponent}: {_budget(config)} into {folder}")
     with progress_bar(console) as bar:
         monitor = Monitor(config, game, folder, bar)
         try:
@@ -158,7 +158,7 @@ def _run(
             again = f"trick train --resume --folder {folder}" + ("" if ray is None else f" --ray {ray}")
             raise Interrupted(f"stopped and saved; resume with:\n  {again}") from None
     console.print(results_table(results, f"{game.title}, {game.num_players} players: {folder}"))
-    if config.against is not None:
+    if config.opponent is not None:
         console.print(verdict(results[0]), highlight=False, markup=False, soft_wrap=True)
     return results
 
@@ -169,10 +169,10 @@ def _train_stage(
     stage = config.stages[number]
     if isinstance(stage, PPO):
         monitor.begin_stage(number, stage.total_samples)
-        anchor = folder / f"stage-{number + 1}-start.zip"
-        if stage.leash > 0.0 and not anchor.is_file():
-            save_model(model, anchor)
-        leash(model, stage, anchor)
+        reference = folder / f"stage-{number + 1}-start.zip"
+        if stage.kl_coef > 0.0 and not reference.is_file():
+            save_model(model, reference)
+        set_reference(model, stage, reference)
         train_ppo(config, stage, model, monitor, executor)
     else:
         monitor.begin_stage(number, stage.total_labels)
@@ -213,7 +213,7 @@ def _finish(
     evaluation = {
         "game": game.name,
         "num_players": game.num_players,
-        "against": config.against,
+        "opponent": config.opponent,
         "samples": monitor.samples,
         "seconds": round(monitor.seconds, 1),
         "results": [result.as_dict() for result in results],

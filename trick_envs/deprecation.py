@@ -5,7 +5,16 @@ from __future__ import annotations
 import sys
 import warnings
 
-_NOT_THE_CALLER = ("trick_envs", "training", "gymnasium", "importlib", "_frozen_importlib", "pettingzoo")
+_NOT_THE_CALLER = (
+    "trick_envs",
+    "training",
+    "gymnasium",
+    "importlib",
+    "_frozen_importlib",
+    "pettingzoo",
+    "typer",
+    "click",
+)
 
 
 def warn_renamed(old: str, new: str) -> None:

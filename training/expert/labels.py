@@ -1,8 +1,8 @@
 """Search as a teacher: games in which a policy plays, and what a search says about its decisions.
 
 A worker plays whole matches. The student, which is the policy that is being trained, draws its actions from its
-distribution; in some matches guests play some of the seats. A random share of the student's real decisions (those with
-a choice) is labelled: a search compares every action with the student's best one in sampled worlds
+distribution; in some matches other players have some of the seats. A random fraction of the student's real decisions
+(those with a choice) is labelled: a search compares every action with the student's best one in sampled worlds
 (``trick_envs.agents.search.SearchResult``).
 
 A task is work for an executor (``trick_envs/parallel/executor.py``).
@@ -29,8 +29,8 @@ from trick_envs.engine.game import Game
 from trick_envs.evaluation.seeds import SEEDS_PER_RUN, Purpose, match_seeds, player_seeds
 from trick_envs.parallel.compiled import compiled_once
 
-RULE_OF_THUMB_SLIPS = 0.15  # share of random moves while there is no student: the rule of thumb has no variety
-EARLIER = "earlier"  # the guest that is the policy of some rounds before
+HEURISTIC_RANDOM_SHARE = 0.15  # share of random moves while there is no student: the heuristic has no variety
+EARLIER = "earlier"  # the opponent that is the policy of some rounds before
 
 
 @dataclass(frozen=True)
@@ -120,28 +120,28 @@ def label(task: LabelTask, student: Weights | None, earlier: Weights | None, fil
 
     Args:
         task: which matches.
-        student: weights of the policy that plays and is labelled; ``None``: the rule of thumb in its place.
-        earlier: weights of an earlier policy, the guest called ``earlier``; ``None`` if there is none.
-        files: the guests' policies.
+        student: weights of the policy that plays and is labelled; ``None``: the heuristic in its place.
+        earlier: weights of an earlier policy, the opponent called ``earlier``; ``None`` if there is none.
+        files: the opponents' policies.
     """
     torch.set_num_threads(1)
     game, network = task.config.make_game(), task.config.network
     _, search_seed = player_seeds(Purpose.TRAINING, task.config.seed)
-    guests: list[Agent] = []
-    for spec in task.stage.guests:
+    opponents: list[Agent] = []
+    for spec in task.stage.opponent_pool:
         if spec != EARLIER:
-            guests.append(make_agent_from(files, spec, game, search_seed))
+            opponents.append(make_agent_from(files, spec, game, search_seed))
         elif earlier is not None:
-            guests.append(NetworkAgent.with_weights(game, network, earlier))
+            opponents.append(NetworkAgent.with_weights(game, network, earlier))
     decided = _Decided()
     playing = None if student is None else NetworkAgent.with_weights(game, network, student)
     search = _teacher(task.stage.search, game, search_seed, decided, playing)
-    with compiled_once(game, "labels", f"student.onnx+{task.stage.search}", *task.stage.guests):
-        return _play(task, game, playing, guests, search, decided)
+    with compiled_once(game, "labels", f"student.onnx+{task.stage.search}", *task.stage.opponent_pool):
+        return _play(task, game, playing, opponents, search, decided)
 
 
 def _play(
-    task: LabelTask, game: Game, student: NetworkAgent | None, guests: list[Agent],
+    task: LabelTask, game: Game, student: NetworkAgent | None, opponents: list[Agent],
     search: SearchAgent | RolloutAgent, decided: _Decided,
 ) -> Labels:  # fmt: skip
     config, stage = task.config, task.stage
@@ -149,9 +149,9 @@ def _play(
     games = BatchEnv(config.game, stage.games, config.num_players, config.num_deals, config.reward, **config.options)
     first = SEEDS_PER_RUN // 2 + task.number * stage.games % (SEEDS_PER_RUN // 2 - stage.games)
     games.reset(match_seeds(Purpose.TRAINING, config.seed, first, stage.games))
-    guest_of = np.where(
-        rng.random((stage.games, game.num_players)) < (stage.guest_share if guests else 0.0),
-        rng.integers(max(len(guests), 1), size=(stage.games, 1)),
+    opponent_of = np.where(
+        rng.random((stage.games, game.num_players)) < (stage.opponent_fraction if opponents else 0.0),
+        rng.integers(max(len(opponents), 1), size=(stage.games, 1)),
         -1,
     )
     running, parts, places = np.arange(stage.games), [Labels.none(game)], [(np.zeros(0, int), np.zeros(0, int))]
@@ -160,16 +160,16 @@ def _play(
         observations, masks, seats = games.observations[running], games.action_masks[running], games.seats[running]
         states = games.states[running]
         actions = np.zeros(len(running), np.int64)
-        who = guest_of[running, seats]
-        for i, guest in enumerate(guests):
+        who = opponent_of[running, seats]
+        for i, opponent in enumerate(opponents):
             rows = np.flatnonzero(who == i)
             if len(rows):
-                actions[rows] = guest.act(observations[rows], masks[rows], states[rows])
+                actions[rows] = opponent.act(observations[rows], masks[rows], states[rows])
         own = np.flatnonzero(who < 0)
         if len(own):
             best, chosen, logits = _decide(student, game, observations[own], masks[own], states[own], rng)
             actions[own] = chosen
-            wanted = np.flatnonzero((masks[own].sum(1) > 1) & (rng.random(len(own)) < stage.label_share))
+            wanted = np.flatnonzero((masks[own].sum(1) > 1) & (rng.random(len(own)) < stage.label_fraction))
             if len(wanted):
                 rows, decided.actions = own[wanted], best[wanted]
                 found = search.compare(observations[rows], masks[rows], states[rows])
@@ -216,9 +216,9 @@ def _decide(
     """The student's best actions, those that it plays, and its logits."""
     if student is None:
         best = np.asarray(make_agent("greedy", game).act(observations, masks, states))
-        slips = rng.random(len(best)) < RULE_OF_THUMB_SLIPS
+        random_moves = rng.random(len(best)) < HEURISTIC_RANDOM_SHARE
         any_legal = (masks * rng.random(masks.shape)).argmax(1)
-        return best, np.where(slips, any_legal, best), np.zeros(masks.shape, np.float32)
+        return best, np.where(random_moves, any_legal, best), np.zeros(masks.shape, np.float32)
     logits, _ = student.evaluate(observations, masks)
     noise = -np.log(rng.exponential(size=logits.shape))  # Gumbel: the argmax is drawn from the softmax
     return logits.argmax(1), (logits + noise).argmax(1), logits

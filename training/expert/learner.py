@@ -31,7 +31,7 @@ from trick_envs.agents.policy_files import read_policy_files
 from trick_envs.files import replacing
 from trick_envs.parallel.executor import TaskExecutor
 
-ROUNDS_BEFORE = 3  # the guest called earlier is the student of so many rounds before
+ROUNDS_BEFORE = 3  # the opponent called earlier is the student of so many rounds before
 
 
 def train_by_search(
@@ -49,31 +49,31 @@ def train_by_search(
         stage: to be trained.
         model: whose policy learns.
         monitor: shows, evaluates and saves; its ``done`` labels are there already.
-        folder: of the run; labels are kept in it until they leave the window.
+        folder: of the run; labels are kept in it until they are replaced.
         executor: of the workers.
     """
     torch.manual_seed(config.seed + monitor.done)
     policy = model.policy
     policy.precision = matrix_precision(config.precision, model.device)
-    shelf = ReplayBuffer(folder / "labels", stage.window, monitor.tasks)
+    buffer = ReplayBuffer(folder / "labels", stage.replay_capacity, monitor.tasks)
     learner = ExpertTrainer(stage, model, np.random.default_rng((config.seed, monitor.samples)))
-    begun_from_nothing = monitor.stage == 0 and config.start is None
-    files = executor.share(read_policy_files(spec for spec in stage.guests if spec != EARLIER))
+    begun_from_nothing = monitor.stage == 0 and config.init_from is None
+    files = executor.share(read_policy_files(spec for spec in stage.opponent_pool if spec != EARLIER))
     student = None if monitor.done == 0 and begun_from_nothing else executor.share(weights_of(policy))
     earlier: deque[Any] = deque(maxlen=ROUNDS_BEFORE)
     pending: _Round | None = None
 
     def begin() -> _Round:
         given = (student, earlier[0] if earlier else None, files)
-        return _Round(lambda number: LabelTask(config, stage, number), given, executor, shelf.tasks)
+        return _Round(lambda number: LabelTask(config, stage, number), given, executor, buffer.tasks)
 
     while monitor.done < stage.total_labels:
         if pending is None:
             pending = begin()
         wanted = min(stage.labels_per_round, stage.total_labels - monitor.done)
         labels = pending.collect(wanted, lambda new, rate: monitor.note(f"{new:,} new labels, {rate:,.0f}/s"))
-        shelf.add(labels, pending.tasks_done)
-        monitor.tasks = shelf.tasks
+        buffer.add(labels, pending.tasks_done)
+        monitor.tasks = buffer.tasks
         last = monitor.done + len(labels) >= stage.total_labels
         if student is None:  # an untrained network is no student: the first round is learned first
             pending = None
@@ -83,7 +83,7 @@ def train_by_search(
             pending = None if last else begin()
         torch.set_num_threads(config.threads)  # a worker in this process has set it, too
         progress = (monitor.done / stage.total_labels, (monitor.done + len(labels)) / stage.total_labels)
-        figures = learner.learn(shelf.labels(), stage.n_epochs * len(labels), progress)
+        figures = learner.learn(buffer.labels(), stage.n_epochs * len(labels), progress)
         if student is None:
             student = executor.share(weights_of(policy))
         monitor.show(monitor.done + len(labels))
@@ -92,7 +92,7 @@ def train_by_search(
         over = monitor.evaluate(policy)
         monitor.note(f"{figures['samples_per_second']:,.0f} samples/s  {over}")
         monitor.save(model)
-    shelf.clear()
+    buffer.clear()
 
 
 class _Round:
@@ -133,15 +133,15 @@ class ReplayBuffer:
 
     Args:
         folder: for the files; those that it holds are taken over.
-        window: how many labels are kept.
+        capacity: how many labels are kept.
         tasks: number of the next task, as far as is known without the files.
 
     Attributes:
         tasks: number of the next task.
     """
 
-    def __init__(self, folder: Path, window: int, tasks: int = 0) -> None:
-        self._folder, self._window = folder, window
+    def __init__(self, folder: Path, capacity: int, tasks: int = 0) -> None:
+        self._folder, self._capacity = folder, capacity
         self._rounds: list[tuple[Path, Labels]] = []
         self.tasks = tasks
         for path in sorted(folder.glob("*.npz")):
@@ -150,7 +150,7 @@ class ReplayBuffer:
             self.tasks = max(self.tasks, int(path.stem))
 
     def add(self, labels: Labels, tasks: int) -> None:
-        """Adds a round, and drops the oldest beyond the window.
+        """Adds a round, and drops the oldest beyond the capacity.
 
         Args:
             labels: of the round.
@@ -162,11 +162,11 @@ class ReplayBuffer:
             np.savez(file, allow_pickle=False, **labels.arrays())
         self._rounds.append((path, labels))
         self.tasks = tasks
-        while len(self._rounds) > 1 and sum(len(each) for _, each in self._rounds[1:]) >= self._window:
+        while len(self._rounds) > 1 and sum(len(each) for _, each in self._rounds[1:]) >= self._capacity:
             self._rounds.pop(0)[0].unlink()
 
     def labels(self) -> Labels:
-        """All labels of the window, the oldest first."""
+        """All labels that are kept, the oldest first."""
         return Labels.joined([labels for _, labels in self._rounds])
 
     def clear(self) -> None:
@@ -191,7 +191,7 @@ class ExpertTrainer:
         """Learns from so many samples, drawn in passes over all labels; returns figures for the log.
 
         Args:
-            labels: of the window.
+            labels: that are kept.
             samples: how many.
             progress: of the stage, 0 … 1, before and after: the rate falls linearly.
         """
@@ -226,7 +226,7 @@ class ExpertTrainer:
     def _target(self, labels: Labels, rows: Any) -> tuple[torch.Tensor, torch.Tensor]:
         """The distributions to imitate, ``(batch, A)``, and the search's choices, ``(batch,)``."""
         picks = torch.from_numpy(labels.picks[rows].astype(np.int64)).to(self._device)
-        if self._stage.target == "pick":
+        if self._stage.target == "argmax":
             return torch.nn.functional.one_hot(picks, labels.masks.shape[1]).float(), picks
         scores = standard_scores(
             *(
@@ -234,9 +234,9 @@ class ExpertTrainer:
                 for each in (labels.advantages, labels.variances, labels.counts)
             )
         )
-        moved, possible = self._stage.sharpness * scores, torch.from_numpy(labels.masks[rows]) != 0
+        moved, possible = self._stage.inverse_temperature * scores, torch.from_numpy(labels.masks[rows]) != 0
         tried = torch.from_numpy(labels.counts[rows].astype(np.int64)) > 0
-        if self._stage.target == "leash":
+        if self._stage.target == "kl_prior":
             moved = moved + torch.from_numpy(labels.logits[rows].astype(np.float32))
         else:  # of an action that was not tried nothing is known, and without any other the choice is all there is
             possible = torch.where(

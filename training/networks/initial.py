@@ -12,61 +12,62 @@ from onnx import numpy_helper
 
 from training.config import Network, load_config
 from training.networks.policy import SelfPlayPolicy
+from training.old_names import with_new_names
 from trick_envs.agents.policy import PolicyAgent
 from trick_envs.agents.pretrained import PRETRAINED, pretrained_policy
 from trick_envs.engine.game import Game
 
 
-def start_file(start: str, game: Game) -> Path:
-    """The file that ``start`` in a config means.
+def initial_file(init_from: str, game: Game) -> Path:
+    """The file that ``init_from`` in a config means.
 
     Raises:
         ValueError: if there is none.
     """
-    path = pretrained_policy(game) if start == PRETRAINED else Path(start)
+    path = pretrained_policy(game) if init_from == PRETRAINED else Path(init_from)
     if not path.is_file():
-        raise ValueError(f"start: {start}: there is no such file")
+        raise ValueError(f"init_from: {init_from}: there is no such file")
     return path
 
 
-def network_of(start: str, game: Game) -> Network:
-    """The network whose weights ``start`` has.
+def network_of(init_from: str, game: Game) -> Network:
+    """The network whose weights ``init_from`` has.
 
     Raises:
         ValueError: if there is no such file, or it does not say which network it is.
     """
-    path = start_file(start, game)
+    path = initial_file(init_from, game)
     if path.suffix != ".onnx":
         return load_config(path.with_name("config.yaml")).network
     network = PolicyAgent(path, game).metadata.get("run", {}).get("network")
     if network is None:
-        raise ValueError(f"start: {start} does not say which network it is: expected a policy from trick train")
-    return Network.model_validate(network)
+        raise ValueError(f"init_from: {init_from} does not say which network it is: expected a policy from trick train")
+    return Network.model_validate(with_new_names(network, ["network"], warn=False))
 
 
-def load_start(model: Any, start: str, game: Game) -> None:
+def load_initial(model: Any, init_from: str, game: Game) -> None:
     """Gives a model its first weights.
 
     Args:
         model: of SB3, with a ``SelfPlayPolicy``.
-        start: ``pretrained``, or the path of a ``policy.onnx`` or of a ``policy.zip``.
+        init_from: ``pretrained``, or the path of a ``policy.onnx`` or of a ``policy.zip``.
         game: which is learned.
 
     Raises:
         ValueError: if there is no such file, or it is for another game or another network.
     """
-    path = start_file(start, game)
+    path = initial_file(init_from, game)
     if path.suffix == ".onnx":
         PolicyAgent(path, game)  # says what is wrong if it is for another game
-        _load_weights(model.policy, path, start)
+        _load_weights(model.policy, path, init_from)
         return
     try:
         model.set_parameters(str(path), device=model.device)
     except (OSError, ValueError, RuntimeError):
-        raise ValueError(f"start: {start} is not a policy.zip of this game and this network") from None
+        raise ValueError(f"init_from: {init_from} is not a policy.zip of this game and this network") from None
 
 
-def _load_weights(policy: SelfPlayPolicy, path: Path, start: str) -> None:
+def _load_weights(policy: SelfPlayPolicy, path: Path, init_from: str) -> None:
     """The weights of a policy file, which have the names of the network's (``export_policy`` keeps them)."""
     held = {one.name: numpy_helper.to_array(one) for one in onnx.load(str(path)).graph.initializer}
     shared: dict[torch.nn.Parameter, list[str]] = {}  # all names of each: policy and value share their first layers
@@ -79,7 +80,7 @@ def _load_weights(policy: SelfPlayPolicy, path: Path, start: str) -> None:
             if shapes != [parameter.shape]:
                 there = " and ".join(map(str, shapes)) or "missing"
                 raise ValueError(
-                    f"start: {start} is a policy of another network: its {names[0]} is {there}, but that of the config "
-                    f"is {tuple(parameter.shape)}"
+                    f"init_from: {init_from} is a policy of another network: its {names[0]} is {there}, but that of "
+                    f"the config is {tuple(parameter.shape)}"
                 )
             parameter.copy_(torch.from_numpy(np.array(found[0])))

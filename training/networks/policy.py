@@ -58,7 +58,7 @@ def network_kwargs(game: Game, network: Network) -> dict[str, Any]:
         network: from the config of a run.
     """
     common = {"optimizer_kwargs": {"fused": True}}
-    if network.kind == "suits":
+    if network.kind == "suit_equivariant":
         settings = {"game": game.name, "num_players": game.num_players, "width": network.width, "depth": network.depth}
         return {"features_extractor_class": SuitLayers, "features_extractor_kwargs": settings, "net_arch": [], **common}
     function = {"relu": InPlaceReLU, "tanh": torch.nn.Tanh}[network.activation]

@@ -70,7 +70,7 @@ def self_play_games(config: RunConfig, stage: PPO, done: int) -> SelfPlayVecEnv:
     """The games as a stage begins, or continues after a number of samples of the run: then with other matches."""
     first = done // stage.n_steps % (SEEDS_PER_RUN // 2 - stage.n_envs)  # the other half is for expert iteration
     seed = int(match_seeds(Purpose.TRAINING, config.seed, first, stage.n_envs)[0])
-    return self_play_env(config, stage.n_envs, seed, read_policy_files([config.against] if config.against else []))
+    return self_play_env(config, stage.n_envs, seed, read_policy_files([config.opponent] if config.opponent else []))
 
 
 def new_ppo(config: RunConfig, stage: PPO, done: int = 0) -> SelfPlayPPO:
@@ -111,12 +111,12 @@ def prepare(config: RunConfig, stage: PPO, model: MaskablePPO) -> None:
     model.rollout_buffer.attach(model.env, stage.reward_scale, config.seed + model.num_timesteps)
 
 
-def leash(model: MaskablePPO, stage: PPO, anchor: Path) -> None:
-    """Ties the policy to the one in the file ``anchor``, as tightly as the stage says."""
-    if stage.leash > 0.0:
+def set_reference(model: MaskablePPO, stage: PPO, reference: Path) -> None:
+    """From now on the loss also has the divergence from the policy in the file ``reference``, times ``kl_coef``."""
+    if stage.kl_coef > 0.0:
         other = copy.deepcopy(model.policy)
-        other.load_state_dict(MaskablePPO.load(anchor, device=model.device).policy.state_dict())
-        model.policy.tie_to(other, stage.leash / stage.ent_coef)
+        other.load_state_dict(MaskablePPO.load(reference, device=model.device).policy.state_dict())
+        model.policy.tie_to(other, stage.kl_coef / stage.ent_coef)
 
 
 class _Callback(BaseCallback):

@@ -53,10 +53,10 @@ class Standing:
 def self_play_env(config: RunConfig, num_envs: int, seed: int, files: PolicyFiles) -> SelfPlayVecEnv:
     """So many games of a run, the first of which begins with the match ``seed``."""
     games = BatchEnv(config.game, num_envs, config.num_players, config.num_deals, config.reward, **config.options)
-    if config.against is None:
+    if config.opponent is None:
         return SelfPlayVecEnv(games, seed)
     _, player_seed = player_seeds(Purpose.TRAINING, config.seed)
-    return BestResponseVecEnv(games, seed, make_agent_from(files, config.against, games.game, player_seed))
+    return BestResponseVecEnv(games, seed, make_agent_from(files, config.opponent, games.game, player_seed))
 
 
 def collect(
@@ -73,7 +73,7 @@ def collect(
     torch.set_num_threads(1)
     config, stage = task.config, task.stage
     game = config.make_game()
-    players = [] if config.against is None else [config.against]
+    players = [] if config.opponent is None else [config.opponent]
     with torch.random.fork_rng(devices=[]), torch.no_grad(), compiled_once(game, "rollouts", *players):
         policy = policy_with_weights(game, config.network, weights)
         policy.precision = matrix_precision(config.precision, policy.device)
@@ -113,7 +113,7 @@ class RolloutWorkers:
 
     def __init__(self, executor: TaskExecutor, config: RunConfig, stage: PPO, first_seed: int) -> None:
         self._executor, self._config, self._stage = executor, config, stage
-        self._files = executor.share(read_policy_files([] if config.against is None else [config.against]))
+        self._files = executor.share(read_policy_files([] if config.opponent is None else [config.opponent]))
         parts = np.array_split(np.arange(stage.n_envs), stage.rollout_workers or 1)
         self._parts = [(len(part), first_seed + int(part[0])) for part in parts]
         self._standings: list[Standing | None] = [None] * len(parts)

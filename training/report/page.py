@@ -83,17 +83,17 @@ def write_report(path: Path, run: Finished) -> None:
 def _facts(run: Finished) -> dict[str, str]:
     """What the run was, in short."""
     config, network = run.config, run.config.network
-    if network.kind == "suits":
+    if network.kind == "suit_equivariant":
         layers = f"shared over suits, {network.depth} layers of {network.width}"
     else:
-        layers = f"perceptron, {network.shared} shared, {network.policy} policy, {network.value} value"
+        layers = f"multi-layer perceptron, {network.shared} shared, {network.policy} policy, {network.value} value"
     return {
         "game": f"{run.game.title}, {run.game.num_players} players",
         "options": ", ".join(name for name, chosen in run.game.options.items() if chosen) or "none",
         "deals per match": str(run.game.num_deals),
         "reward": config.reward,
-        "plays against": config.against or "itself",
-        "starts from": config.start or "random weights",
+        "plays against": config.opponent or "itself",
+        "starts from": config.init_from or "random weights",
         "network": f"{layers}: {run.weights:,} weights",
         "seed": str(config.seed),
         "precision, device": f"{config.precision}, {config.device}",

@@ -1,7 +1,7 @@
 """The ``trick`` command: one module per group of commands.
 
 A package adds commands of its own with an entry point in the group ``trick_envs.commands``: a function that takes the
-application (``training.commands:add_to`` adds ``train``, ``exploit`` and ``release``).
+application (``training.commands:add_to`` adds ``train``, ``best-response`` and ``release``).
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+import warnings
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any
@@ -32,11 +33,17 @@ out, err = Console(markup=False), Console(stderr=True, markup=False)  # names ma
 
 def main() -> None:
     """Runs the command line; errors that the user can fix are one message, not a traceback."""
+    warnings.filterwarnings("always", ".* has been renamed: ", DeprecationWarning)
+    warnings.showwarning = _show_warning
     try:
         app()
     except (ValueError, TypeError, OSError, ImportError) as error:
         err.print(Text.assemble(("error:", "red"), f" {error}"), soft_wrap=True)
         sys.exit(2)
+
+
+def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    err.print(Text.assemble(("warning:", "yellow"), f" {message}"), soft_wrap=True)
 
 
 GameOption = Annotated[str, typer.Option("--game", help="The game, such as pepper.")]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +24,7 @@ from training.config import RunConfig, load_config
 from training.ppo.best_response import BestResponseVecEnv, verdict
 from training.report.tracker import Monitor
 from trick_envs import BatchEnv, make_agent
-from trick_envs.cli import app
+from trick_envs.cli import app, main
 from trick_envs.engine.registry import load_game
 from trick_envs.evaluation.duplicate import Result
 from trick_envs.matches.seating import seatings
@@ -30,7 +32,7 @@ from trick_envs.matches.seating import seatings
 QUIET = Console(quiet=True)
 SMALL = {
     **SMALL_RUN,
-    "against": "random",
+    "opponent": "random",
     "evaluation": {"deals": 5, "final_deals": 10, "opponents": ["greedy"]},
 }
 
@@ -55,7 +57,7 @@ def middle_card(mask: Any) -> int:
 
 
 def invoke(*arguments: object) -> Any:
-    return CliRunner().invoke(app, ["exploit", *map(str, arguments)])
+    return CliRunner().invoke(app, ["best-response", *map(str, arguments)])
 
 
 # --- rewards ------------------------------------------------------------------------------------------------------
@@ -152,7 +154,7 @@ def test_weights_begin_the_same_whatever_torch_was_told_before() -> None:
 
 def test_a_best_response_is_measured_first_against_whom_it_learned(finished: Path) -> None:
     report = json.loads((finished / "evaluation.json").read_text())
-    assert report["against"] == "random"
+    assert report["opponent"] == "random"
     assert [result["opponent"] for result in report["results"]] == ["random", "greedy"]
     assert report["samples"] >= 3000
 
@@ -207,7 +209,7 @@ def test_a_run_against_another_player_is_not_resumed(finished: Path, tmp_path: P
     for player, game in (("greedy", "donguri"), ("random", "pepper")):
         found = invoke(player, "--game", game, "--num-players", 3, "--folder", folder, "--resume").exception
         assert "holds a run of <donguri for 3> against random, not this one" in str(found)
-    nothing = invoke("greedy", "--game", "donguri", "--start", tmp_path / "none.zip", "--folder", tmp_path / "x")
+    nothing = invoke("greedy", "--game", "donguri", "--init-from", tmp_path / "none.zip", "--folder", tmp_path / "x")
     assert "none.zip: there is no such file" in str(nothing.exception)
 
 
@@ -226,16 +228,16 @@ def test_a_run_against_another_player_is_not_resumed(finished: Path, tmp_path: P
 def test_a_run_can_start_with_the_weights_of_another(
     finished: Path, tmp_path: Path, name: str, other_network: str, other_game: str, junk: str
 ) -> None:
-    begun = run.first_model(RunConfig.model_validate({**SMALL, "start": str(finished / name)}))
+    begun = run.first_model(RunConfig.model_validate({**SMALL, "init_from": str(finished / name)}))
     for key, value in weights(finished).items():
         np.testing.assert_array_equal(value, begun.policy.state_dict()[key].numpy(), err_msg=key)
     (tmp_path / f"junk-{name}").write_bytes(b"not a policy")
     for change, expected in (
-        ({"start": str(finished / name), "network": {"width": 8}}, other_network),
-        ({"start": str(finished / name), "game": "pepper", "num_players": 4}, other_game),
-        ({"start": str(tmp_path / f"junk-{name}")}, junk),
-        ({"start": str(tmp_path / f"none-{name}")}, f"start: .*none-{name}: there is no such file"),
-        ({"start": "pretrained", "network": {"width": 8}}, "start: pretrained is a policy of another network"),
+        ({"init_from": str(finished / name), "network": {"width": 8}}, other_network),
+        ({"init_from": str(finished / name), "game": "pepper", "num_players": 4}, other_game),
+        ({"init_from": str(tmp_path / f"junk-{name}")}, junk),
+        ({"init_from": str(tmp_path / f"none-{name}")}, f"init_from: .*none-{name}: there is no such file"),
+        ({"init_from": "pretrained", "network": {"width": 8}}, "init_from: pretrained is a policy of another network"),
     ):
         with pytest.raises(run.RunError, match=expected):
             run.train(RunConfig.model_validate({**SMALL, **change}), tmp_path / "never", QUIET)
@@ -245,7 +247,7 @@ def test_a_run_can_start_with_the_weights_of_another(
 # --- the command --------------------------------------------------------------------------------------------------
 
 
-def test_the_exploit_command_finds_out_that_random_can_be_exploited(tmp_path: Path) -> None:
+def test_the_best_response_command_finds_out_that_random_can_be_exploited(tmp_path: Path) -> None:
     folder, found = tmp_path / "run", tmp_path / "found.json"
     result = invoke(
         "random", "--game", "pepper", "--samples", 60_000, "--deals", 300, "--folder", folder, "--json", found
@@ -261,11 +263,29 @@ def test_the_exploit_command_finds_out_that_random_can_be_exploited(tmp_path: Pa
     make_agent(str(folder / "policy.onnx"), load_game("pepper"))
 
 
+def test_the_old_names_of_the_command_and_of_its_option_work_with_a_warning(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    begun: list[RunConfig] = []
+    monkeypatch.setattr(run, "train", lambda config, *_: begun.append(config))
+    monkeypatch.setattr(sys, "argv", ["trick", "exploit", "greedy", "--game", "donguri", "--start", "pretrained"])
+    with warnings.catch_warnings():
+        monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
+        with pytest.raises(SystemExit, match="0"):
+            main()
+    (config,) = begun
+    assert (config.opponent, config.init_from, config.network.kind) == ("greedy", "pretrained", "suit_equivariant")
+    told = capsys.readouterr().err
+    assert "warning: trick exploit has been renamed: write trick best-response." in told
+    assert "warning: --start has been renamed: write --init-from." in told
+    assert told.count("warning") == 2  # the policy that comes with the game was not written by the user
+
+
 @pytest.mark.parametrize("name", ["policy.zip", "policy.onnx"])
-def test_the_exploit_command_starts_with_a_policy_of_any_network(finished: Path, tmp_path: Path, name: str) -> None:
+def test_a_best_response_starts_with_a_policy_of_any_network(finished: Path, tmp_path: Path, name: str) -> None:
     result = invoke(
         finished / "policy.onnx", "--game", "donguri", "--num-players", 3, "--samples", 1, "--deals", 5,
-        "--folder", tmp_path / "run", "--start", finished / name,
+        "--folder", tmp_path / "run", "--init-from", finished / name,
     )  # fmt: skip
     assert result.exit_code == 0, result.output
     assert weights(tmp_path / "run").keys() == weights(finished).keys()
@@ -274,10 +294,10 @@ def test_the_exploit_command_starts_with_a_policy_of_any_network(finished: Path,
 def test_a_best_response_starts_with_the_policy_that_comes_with_the_game(tmp_path: Path) -> None:
     result = invoke(
         "pretrained", "--game", "donguri", "--num-players", 3, "--samples", 1, "--deals", 5,
-        "--folder", tmp_path / "run", "--start", "pretrained",
+        "--folder", tmp_path / "run", "--init-from", "pretrained",
     )  # fmt: skip
     assert result.exit_code == 0, result.output
-    assert load_config(tmp_path / "run" / "config.yaml").start == "pretrained"
+    assert load_config(tmp_path / "run" / "config.yaml").init_from == "pretrained"
 
 
 @pytest.mark.parametrize(
@@ -289,7 +309,7 @@ def test_a_best_response_starts_with_the_policy_that_comes_with_the_game(tmp_pat
         (("greedy", "--game", "zaraba22", "--num-players", "5"), "zaraba22 is for 3 players, not 5"),
         (("greedy", "--game", "pepper", "--resume"), "holds no run to resume"),
         (
-            ("greedy", "--game", "pepper", "--start", "nowhere/policy.zip"),
+            ("greedy", "--game", "pepper", "--init-from", "nowhere/policy.zip"),
             "nowhere/policy.zip: there is no such file",
         ),
     ],
@@ -308,7 +328,7 @@ def test_the_runs_folder_is_named_after_game_players_and_policy(monkeypatch: pyt
     monkeypatch.setattr(run, "train", lambda config, folder, *_: folders.append(folder))
     invoke("greedy", "--game", "pepper")
     invoke("pimc:10", "--game", "donguri", "--num-players", 3)
-    assert folders == [Path("runs/exploit-pepper-5-greedy"), Path("runs/exploit-donguri-3-pimc-10")]
+    assert folders == [Path("runs/best-response-pepper-5-greedy"), Path("runs/best-response-donguri-3-pimc-10")]
 
 
 def test_a_policy_of_another_game_cannot_be_exploited(finished: Path, tmp_path: Path) -> None:

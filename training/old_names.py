@@ -1,0 +1,65 @@
+"""Keys and values of configs that have new names: the old ones are still accepted for one version."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from trick_envs.deprecation import warn_renamed
+
+KEYS = {  # by path, with * for the number of a stage: the new last part
+    "against": "opponent",
+    "start": "init_from",
+    "stages.*.leash": "kl_coef",
+    "stages.*.window": "replay_capacity",
+    "stages.*.label_share": "label_fraction",
+    "stages.*.guests": "opponent_pool",
+    "stages.*.guest_share": "opponent_fraction",
+    "stages.*.sharpness": "inverse_temperature",
+}
+VALUES = {  # by path with new names: old and new
+    "stages.*.target": {"pick": "argmax", "leash": "kl_prior"},
+    "network.kind": {"suits": "suit_equivariant", "perceptron": "mlp"},
+}
+
+
+def with_new_names(values: Any, path: Sequence[str] = (), warn: bool = True) -> Any:
+    """A config, or a part of one, with new names for old ones.
+
+    Args:
+        values: as in a YAML file.
+        path: of this part.
+        warn: whether an old name is a ``DeprecationWarning``; not where the user has not written it.
+
+    Raises:
+        ValueError: if a key is there under both names.
+    """
+    if isinstance(values, list):
+        return [with_new_names(item, (*path, str(i)), warn) for i, item in enumerate(values)]
+    if not isinstance(values, dict):
+        return _new_value(values, path, warn)
+    renamed: dict[Any, Any] = {}
+    for key, item in values.items():
+        new = KEYS.get(_pattern((*path, str(key))), str(key))
+        if new != str(key) and new in values:
+            raise ValueError(f"{'.'.join((*path, key))}: the old name of {new}, which is there, too")
+        if new != str(key) and warn:
+            warn_renamed(".".join((*path, key)), new)
+        renamed[new] = with_new_names(item, (*path, str(new)), warn)
+    return renamed
+
+
+def new_key(path: Sequence[str]) -> str:
+    """The last part of a path, or its new name, with a ``DeprecationWarning``."""
+    return str(*with_new_names({path[-1]: None}, path[:-1]))
+
+
+def _new_value(value: Any, path: Sequence[str], warn: bool) -> Any:
+    new = VALUES.get(_pattern(path), {}).get(value) if isinstance(value, str) else None
+    if new is not None and warn:
+        warn_renamed(f"{'.'.join(path)}: {value}", new)
+    return value if new is None else new
+
+
+def _pattern(path: Sequence[str]) -> str:
+    return ".".join("*" if part.isdecimal() else part for part in path)
