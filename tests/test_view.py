@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from itertools import combinations
 from typing import Any
 from xml.etree import ElementTree
 
@@ -19,7 +20,8 @@ from trick_envs.matches.match import Match
 from trick_envs.matches.transcript import narrate
 from trick_envs.matches.viewing import match_view
 from trick_envs.view import TableView, ansi, card_svg, rgb_array, svg, table_view
-from trick_envs.view.layout import drawing_of
+from trick_envs.view.geometry import plan_for
+from trick_envs.view.layout import drawing_of, phone_layout
 
 
 def view_of(env: Any, observer: int | None = None) -> TableView:
@@ -346,3 +348,35 @@ def test_a_game_without_a_module_of_its_own_is_drawn(monkeypatch):
         monkeypatch.setattr(f"trick_envs.view.{module}.game_type", lambda name: kind)
     for width, height in ((803, 600), (391, 520)):
         ElementTree.fromstring(svg(view, width, height))
+
+
+@pytest.mark.parametrize("players", [5, 9])
+def test_a_phone_shows_all_open_hands_where_the_picture_is_high_enough(players):
+    """Once only the bottom hand was drawn."""
+    view = match_view(Match(load_game("pepper", players), 3))
+    cards = {}
+    for height in (520, 760):
+        drawing, _ = drawing_of(view, 390, height, hand=True)
+        cards[height] = sum(type(item).__name__ == "Card" for item in drawing.items)
+    held = sum(len(seat.hand) + len(seat.places["front"]) for seat in view.seats)
+    assert cards[760] >= held - sum(len(seat.places["front"]) for seat in view.seats)
+    assert cards[520] < cards[760]
+
+
+@pytest.mark.parametrize("size", [(390, 490), (540, 340), (1060, 415), (860, 560), (748, 700)])
+@every_table
+def test_beside_a_hand_of_buttons_no_letters_are_small_and_no_cards_of_the_trick_overlap(name, players, size):
+    """In the picture's own pixels: at 1366 x 650 the letters once had 4 to 8."""
+    match = greedy_match(name, players, num_deals=1)
+    for _ in range(2 * players - 1):
+        match.step(int(match.game.kernels.greedy_action(match.states, 0)))
+    view = match_view(match, 0)
+    drawing, scale = drawing_of(view, *size, hand=False)
+    sizes = [item.size * scale for item in drawing.items if type(item).__name__ == "Text"]
+    assert min(sizes) >= 11.99
+    plan = plan_for(
+        name, players, view.hand_size, False, size[0] / scale, size[1] / scale, phone_layout(*size, False), False
+    )
+    width = plan.trick_card
+    for one, other in combinations([spot.card for spot in plan.spots], 2):
+        assert abs(one[0] - other[0]) >= width - 1 or abs(one[1] - other[1]) >= 1.4 * width - 1

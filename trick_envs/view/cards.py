@@ -7,9 +7,9 @@ from types import ModuleType
 
 from trick_envs.engine.registry import game_type
 from trick_envs.view.pen import RATIO, Item, Pen, measure
-from trick_envs.view.style import BACK, BACK_LIGHT, EDGE, PAPER, suit_style
+from trick_envs.view.style import BACK, BACK_LIGHT, EDGE, PAPER, Suit, suit_style
 
-SMALL = 34  # a narrower card has its rank above its suit, both in the middle
+SMALL = 34  # a narrower card has its rank on the upper half, its suit on the lower
 
 
 @lru_cache(4096)
@@ -26,18 +26,30 @@ def face(game: str, suits: str, ranks: tuple[str, ...], kind: int | None, width:
     pen.box(0, 0, width, height, PAPER, radius, stroke=EDGE, line=1)
     emblem, badge = getattr(module, "emblem", None), getattr(module, "badge", None)
     small = width < SMALL
-    x, y, size = (0.5, 0.71, 0.56) if small else (0.57, 0.63, 0.6)
+    band = (0.5 if small else 0.29) * height
+    pen.box(0.5, 0.5, width - 1, band, suit.fill, radius - 0.5)
+    pen.box(0.5, band / 2, width - 1, band / 2 + 0.5, suit.fill)
     if small:
-        in_width = min(0.6 * width, 0.86 * width / measure(rank, 1, True))
-        pen.label(width / 2, 0.3 * height, rank, in_width, suit.colour, bold=True, anchor=0.5)
+        in_width = min(0.62 * width, 0.9 * width / measure(rank, 1, True))
+        pen.label(width / 2, 0.27 * height, rank, in_width, suit.on, bold=True, anchor=0.5)
+        x, y, size = 0.5, 0.75, 0.54
     else:
-        pen.label(0.09 * width, 0.17 * height, rank, 0.36 * width, suit.colour, bold=True)
-        pen.label(0.09 * width, 0.37 * height, suit.symbol, 0.27 * width, suit.colour, bold=True)
+        pen.label(0.08 * width, 0.15 * height, rank, 0.36 * width, suit.on, bold=True)
+        pen.label(0.93 * width, 0.15 * height, suit.symbol, 0.27 * width, suit.on, bold=True, anchor=1)
+        x, y, size = (0.5 if badge is None else 0.4), 0.64, 0.62
         if badge is not None:
-            badge(pen, kind, len(suits), len(ranks), 0.84 * width, 0.15 * height, 0.13 * width)
-    if emblem is None or not emblem(pen, kind, len(ranks), x * width, y * height, size * width / 2, suit.colour):
-        pen.label(x * width, y * height, suit.symbol, size * width, suit.colour, bold=True, anchor=0.5)
+            badge(pen, kind, len(suits), len(ranks), 0.85 * width, 0.41 * height, 0.11 * width)
+    if emblem is None or not emblem(pen, kind, len(ranks), x * width, y * height, size * width / 2, suit.fill):
+        draw_symbol(pen, suit, x * width, y * height, size * width)
     return tuple(pen.items)
+
+
+def draw_symbol(pen: Pen, suit: Suit, x: float, y: float, size: float) -> None:
+    """The symbol of a suit on paper around a point, with an edge where its colour is pale."""
+    if suit.fill != suit.colour:
+        pen.label(x, y, suit.symbol, size, suit.colour, bold=True, anchor=0.5)
+        size *= 0.86
+    pen.label(x, y, suit.symbol, size, suit.fill, bold=True, anchor=0.5)
 
 
 def _back(pen: Pen, width: float, height: float, radius: float) -> None:

@@ -16,6 +16,8 @@ from trick_envs.view.pen import RATIO, Area
 
 MARGIN = 10
 WIDE, PHONE = (800, 600), (390, 520)  # the sizes for which the two layouts are made; other pictures are scaled
+BARE_WIDE, BARE_PHONE = (740, 470), (366, 330)  # the same without the hand at the bottom
+NARROW = 660  # a picture without a hand is in the layout for phones up to this width, however low it is
 
 # How many of the other seats sit at the left, at the top and at the right.
 _AROUND = {1: (0, 1, 0), 2: (1, 0, 1), 3: (1, 1, 1), 4: (1, 2, 1), 5: (1, 3, 1), 6: (1, 4, 1)}
@@ -61,8 +63,9 @@ def plan_for(
         hand: whether the hand at the bottom is drawn.
     """
     faces = all_open or game_type(game).hands_seen  # whether cards in the hands of others may be known
-    make = _phone_plan if phone else _wide_plan
-    return make(game, players, hand_size, faces, width, height, hand)
+    if phone:
+        return _phone_plan(game, players, hand_size, faces, all_open, width, height, hand)
+    return _wide_plan(game, players, hand_size, faces, width, height, hand)
 
 
 def _wide_plan(game: str, players: int, hand_size: int, faces: bool, width: float, height: float, hand: bool) -> Plan:
@@ -96,6 +99,9 @@ def _wide_plan(game: str, players: int, hand_size: int, faces: bool, width: floa
     trick = (44.0 if faces else 48.0) if players > 6 else 58.0 if players > 4 or (at_top and faces) else 68.0
     beside = block + 10 if at_top or not above else 0  # without seats at the top, those at the sides may lie above
     centre = Area(table.x + beside, table.y + above + 6, table.width - 2 * beside, table.height - above - 10)
+    trick = min(trick, (centre.height - 8) / 2.06 / RATIO)  # two cards, one above the other
+    if at_top and at_left == 1:
+        trick = min(trick, (centre.width - 8) / 3.1)  # and three side by side
     places = _slots(around, centre, trick)
     own = Spot(
         Area(MARGIN, foot, 330, 34),
@@ -112,14 +118,18 @@ def _wide_plan(game: str, players: int, hand_size: int, faces: bool, width: floa
     )  # fmt: skip
 
 
-def _phone_plan(game: str, players: int, hand_size: int, faces: bool, width: float, height: float, hand: bool) -> Plan:
+def _phone_plan(
+    game: str, players: int, hand_size: int, faces: bool, all_open: bool, width: float, height: float, hand: bool
+) -> Plan:
     margin = 8
     inner, per_row = width - 2 * margin, ceil(hand_size / 2)
     own_card = min(46.0, (inner - 3 * (per_row - 1)) / per_row)
     own_high = 2 * RATIO * own_card + 5 if hand else 0
-    foot = height - margin - 66 - (own_high + 10 if hand else 0)
+    low = not hand and height < 0.8 * width  # the own plate stands beside what is asked, not below it
+    foot = height - margin - (36 if low else 75) - (own_high + 10 if hand else 0)
     y, others = 34.0, players - 1
-    in_rows = faces and others <= 3  # a row for each seat, with room for its cards
+    tall_enough = height >= PHONE[1] + 38 * (others - 3)
+    in_rows = faces and (others <= 3 or (all_open and tall_enough))  # a row for each seat, with room for its cards
     columns = 1 if in_rows else ceil(others / ceil(others / 4))
     wide, tall = (inner - 4 * (columns - 1)) / columns, 34 if in_rows else 40
     plates = []
@@ -132,14 +142,16 @@ def _phone_plan(game: str, players: int, hand_size: int, faces: bool, width: flo
     panel = Area(margin, y, inner, size) if size else None
     y += size + 5 if size else 0
     table = Area(margin, y, inner, foot - y - 6)
-    trick, places = _phone_slots(players, table)
+    trick, places = _phone_slots(players, table, 1 if in_rows else columns)
     own = Spot(
-        Area(margin, foot + 31, inner, 35),
+        Area(margin, foot, 0.42 * inner, 36) if low else Area(margin, foot + 40, inner, 35),
         Area(margin, height - margin - own_high, inner, own_high) if hand else None,
         places[0],
     )
     rest = tuple(Spot(plate, held, place) for (plate, held), place in zip(plates, places[1:], strict=True))
-    header, prompt = Area(margin, 4, inner, 26), Area(margin, foot, inner, 27)
+    header, prompt = Area(margin, 4, inner, 26), Area(margin, foot, inner, 36)
+    if low:
+        prompt = Area(margin + 0.44 * inner, foot, 0.56 * inner, 36)
     return Plan(width, height, True, header, table, (own, *rest), trick, own_card, prompt, panel)
 
 
@@ -164,7 +176,7 @@ def _slots(around: tuple[int, int, int], area: Area, width: float) -> list[tuple
     out = min(max((1.45 if at_top else 1.8) * width, pitch * at_top / 2 + width / 2 + 8), (area.width - width) / 2 - 2)
     rows = (1.55, 0.52) if at_left > 1 else (1.1, 0) if at_top else (0.58, 0.58)
     fits = min(1, (area.height - height - 8) / (2 * rows[0] * height))
-    away, side = rows[0] * height * fits, rows[1] * height * fits
+    away, side = rows[0] * height * fits, rows[1] * height
     if not at_top:
         return [(x, y + away), (x - out, y - side), (x + out, y - side)]
     lower, upper = ([side, -side], [-side, side]) if at_left > 1 else ([0.0], [0.0])
@@ -176,29 +188,35 @@ def _slots(around: tuple[int, int, int], area: Area, width: float) -> list[tuple
     ]
 
 
-def _phone_slots(players: int, area: Area) -> tuple[float, list[tuple[float, float]]]:
-    """The width of a card of the trick, and the middles of all: in one row or two, the own one in front."""
-    others, width = list(range(1, players)), area.width - 6
-    near = 4 if players > 8 else 2 if players > 5 else 0  # neighbours in the front row
-    front = [*others[: near // 2][::-1], 0, *others[len(others) - near // 2 :]]
-    back = [seat for seat in others if seat not in front]
-    two = min(60.0, (area.height - 12) / 2.12 / RATIO, width / max(len(back), len(front)) - 8)
-    half = len(others) // 2 + len(others) % 2
-    row = [*others[:half], 0, *others[half:]]
-    one = min(60.0, (area.height - 18) / 1.25 / RATIO, width / players - 8)
-    middle, found = area.x + area.width / 2, {}
-    if two >= 0.85 * one:
-        for seats, side in ((back, -1), (front, 1)):
-            pitch = min(2.25 * two, width / len(seats))
-            for i, seat in enumerate(seats):
-                x = middle + (i - (len(seats) - 1) / 2) * pitch
-                found[seat] = (x, area.y + area.height / 2 + side * 0.53 * RATIO * two)
-    else:
-        pitch = min(2.1 * one, width / players)
-        for i, seat in enumerate(row):
-            x = middle + (i - (players - 1) / 2) * pitch
-            found[seat] = (x, area.y + area.height / 2 + (0.12 if seat == 0 else -0.04) * RATIO * one)
-    return two if two >= 0.85 * one else one, [found[seat] for seat in range(players)]
+def _phone_slots(players: int, area: Area, columns: int) -> tuple[float, list[tuple[float, float]]]:
+    """The width of a card of the trick, and the middles of all: the others' as their plates lie, the own one below.
+
+    Args:
+        players: seats.
+        area: where the cards lie.
+        columns: of the plates.
+    """
+    others, width = players - 1, area.width - 6
+    if columns == 1:  # hands in rows above: side by side, or in two rows if that makes larger cards
+        columns = others if others <= 4 else ceil(others / 2)
+    rows = ceil(others / columns)
+    stacked = min(60.0, (area.height - 12) / (1.06 * (rows + 1)) / RATIO, width / columns - 8)
+    flat = min(60.0, (area.height - 18) / 1.25 / RATIO, width / players - 8)
+    middle_x, middle_y = area.x + area.width / 2, area.y + area.height / 2
+    if rows > 1 or stacked >= 0.85 * flat:
+        pitch, step = min(2.6 * stacked, width / columns), 1.06 * RATIO * stacked
+        found = [(middle_x, middle_y + rows / 2 * step)]
+        for i in range(others):
+            x = middle_x + (i % columns - (columns - 1) / 2) * pitch
+            found.append((x, middle_y + (i // columns - rows / 2) * step))
+        return stacked, found
+    half = others // 2 + others % 2
+    order = [*range(1, half + 1), 0, *range(half + 1, players)]
+    pitch, places = min(2.1 * flat, width / players), {}
+    for i, seat in enumerate(order):
+        x = middle_x + (i - (players - 1) / 2) * pitch
+        places[seat] = (x, middle_y + (0.12 if seat == 0 else -0.04) * RATIO * flat)
+    return flat, [places[seat] for seat in range(players)]
 
 
 def _small(width: float, hand_size: int) -> float:

@@ -7,21 +7,29 @@ from math import ceil
 
 from trick_envs.engine.registry import game_type
 from trick_envs.view.cards import face, game_module
-from trick_envs.view.geometry import PHONE, WIDE, Plan, plan_for
+from trick_envs.view.geometry import BARE_PHONE, BARE_WIDE, NARROW, PHONE, WIDE, Plan, plan_for
 from trick_envs.view.pen import RATIO, Area, Drawing, Item, Pen, measure
 from trick_envs.view.style import CREAM, FAINT, FELT, FELT_DARK, FELT_LIGHT, GOLD, INK, LED, MIST, PAPER, RIM, WINE
 from trick_envs.view.table import SeatView, TableView
 
+LEAST = 12  # size of the smallest letters of a picture beside which the hand lies as buttons, in its pixels
+
 
 def drawing_of(view: TableView, width: int, height: int, hand: bool) -> tuple[Drawing, float]:
     """The picture of a view in the layout's own size, and by how much it has to be scaled."""
-    phone = width < height
-    base = PHONE if phone else WIDE
+    phone = phone_layout(width, height, hand)
+    base = (PHONE if phone else WIDE) if hand else (BARE_PHONE if phone else BARE_WIDE)
     scale = min(width / base[0], height / base[1])
     plan = plan_for(
         view.game, view.num_players, view.hand_size, view.observer is None, width / scale, height / scale, phone, hand
     )
-    return Drawing(plan.width, plan.height, _ground(plan), tuple(_Table(view, plan).draw())), scale
+    pen = Pen(0 if hand else LEAST / scale)
+    return Drawing(plan.width, plan.height, _ground(plan), tuple(_Table(view, plan, pen).draw())), scale
+
+
+def phone_layout(width: float, height: float, hand: bool) -> bool:
+    """Whether a picture of this size is in the layout for phones."""
+    return width < height or (not hand and width < NARROW)
 
 
 @lru_cache(64)
@@ -43,8 +51,8 @@ def _ground(plan: Plan) -> tuple[Item, ...]:
 class _Table:
     """Draws a view by a plan."""
 
-    def __init__(self, view: TableView, plan: Plan) -> None:
-        self.view, self.plan, self.pen = view, plan, Pen()
+    def __init__(self, view: TableView, plan: Plan, pen: Pen) -> None:
+        self.view, self.plan, self.pen = view, plan, pen
         self.bottom = view.observer or 0
         self.module = game_module(view.game)
 
@@ -239,7 +247,19 @@ class _Table:
         yours = view.acting is not None and view.acting == view.observer
         pen.box(area.x, area.y, area.width, area.height, CREAM if yours else FELT_DARK, area.height / 2)
         text = view.prompt[:1].upper() + view.prompt[1:] if view.prompt.startswith(("you", "the")) else view.prompt
-        pen.label(
-            area.x + area.width / 2, area.y + area.height / 2, text, 14, INK if yours else CREAM,
-            bold=yours, anchor=0.5, width=area.width - 20,
-        )  # fmt: skip
+        lines, size, ink = [text], 14.0, INK if yours else CREAM
+        if measure(text, size, yours) > area.width - 20 and area.height > 30:
+            size = 12.0
+            lines = _two_lines(text, size, yours, area.width - 20)
+        for i, line in enumerate(lines):
+            y = area.y + area.height / 2 + (i - (len(lines) - 1) / 2) * 1.2 * size
+            pen.label(area.x + area.width / 2, y, line, size, ink, bold=yours, anchor=0.5, width=area.width - 20)
+
+
+def _two_lines(text: str, size: float, bold: bool, width: float) -> list[str]:
+    """A sentence in two lines of about the same length, if it is too long for one."""
+    words = text.split()
+    if measure(text, size, bold) <= width or len(words) < 2:
+        return [text]
+    cuts = [(" ".join(words[:at]), " ".join(words[at:])) for at in range(1, len(words))]
+    return list(min(cuts, key=lambda lines: max(measure(line, size, bold) for line in lines)))

@@ -114,10 +114,15 @@ def _scaled(items: tuple[Item, ...], scale: float) -> tuple[Item, ...]:
 
 
 class Pen:
-    """Writes a display list."""
+    """Writes a display list.
 
-    def __init__(self) -> None:
+    Args:
+        least: the size of the smallest letters; what is asked to be smaller is not, and is cut where it has no room.
+    """
+
+    def __init__(self, least: float = 0) -> None:
         self.items: list[Item] = []
+        self.least = least
 
     def box(
         self,
@@ -162,9 +167,10 @@ class Pen:
             width: it is made smaller, and then cut, to be no wider.
             opacity: 1: opaque.
         """
+        size = max(size, self.least)
         length = measure(text, size, bold)
         if width is not None and length > width:
-            size = max(size * width / length, 0.75 * size)
+            size = max(size * width / length, 0.75 * size, self.least)
             text = cut(text, size, bold, width)
             length = measure(text, size, bold)
         if text.strip():

@@ -61,7 +61,7 @@ def draw_seat(view: TableView, seat: SeatView, pen: Pen, area: Area, dark: bool,
     step = min(40.0, area.width / len(peppers)) if roomy and peppers else min(10.0, (area.width - 34) / 6)
     for i, (card, cost) in enumerate(peppers.items()):
         suit, x = suit_style(card[-1], view.suits), area.x + i * step
-        draw_pepper(pen, x + 7, y, 8.5, suit.light if dark else suit.colour)
+        draw_pepper(pen, x + 7, y, 8.5, suit.light if dark else suit.fill)
         if roomy:
             pen.label(x + 15, y, f"−{cost}", 11, ink, bold=True)
     if not roomy:  # all together

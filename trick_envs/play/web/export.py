@@ -13,7 +13,7 @@ from trick_envs.play.web.app import STATIC, about_game, frame_data
 from trick_envs.play.web.frames import Layout
 from trick_envs.play.web.replays import Replay
 
-LAYOUTS = {"wide": Layout(800, 620, hand=True), "phone": Layout(390, 580, hand=True)}
+LAYOUTS = {"wide": Layout(800, 620, hand=True), "phone": Layout(390, 640, hand=True)}
 POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:"
 TOLD = ("prompt", "told", "pause")  # of a frame, besides the picture
 
