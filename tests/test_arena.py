@@ -45,7 +45,8 @@ from trick_envs.evaluation.arena import (
     play_arena,
 )
 from trick_envs.evaluation.arena import play as loop
-from trick_envs.evaluation.duplicate import evaluate, half_width_95, short_name
+from trick_envs.evaluation.duplicate import evaluate, short_name
+from trick_envs.evaluation.intervals import half_width_95, half_width_at_any_time_95
 from trick_envs.evaluation.seeds import Purpose
 from trick_envs.files import locked
 
@@ -377,20 +378,76 @@ def test_another_seed_has_another_folder(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("command", ["arena", "evaluate"])
-def test_published_tables_are_played_on_other_deals_in_another_folder(
+def test_the_test_split_is_played_on_other_deals_in_another_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
     arguments = ["--game", "donguri", "--num-players", "3", "--deals", "40", "greedy", "random"]
-    for options in ([], ["--publish"], ["--publish", "--seed", "1"]):
+    for options in ([], ["--split", "test"], ["--split", "test", "--seed", "1"]):
         assert CliRunner().invoke(app, [command, *options, *arguments]).exit_code == 0
-    folders = [Path("runs") / f"arena-donguri-3{end}" for end in ("", "-publish", "-seed-1-publish")]
+    folders = [Path("runs") / f"arena-donguri-3{end}" for end in ("", "-test", "-seed-1-test")]
     assert {path.name for path in Path("runs").iterdir()} == {folder.name for folder in folders}
     played = [[line["margins"] for line in lines(folder)[1:]] for folder in folders]
     assert played[0] != played[1] != played[2]
     assert [lines(folder)[0]["settings"]["purpose"] for folder in folders] == ["validation", "test", "test"]
-    refused = CliRunner().invoke(app, [command, "--publish", "--folder", str(folders[0]), *arguments])
+    refused = CliRunner().invoke(app, [command, "--split", "test", "--folder", str(folders[0]), *arguments])
     assert "holds an arena with purpose 'validation', but this is 'test'" in str(refused.exception)
+
+
+def test_the_old_name_of_the_test_split_works_with_a_warning_and_continues_its_old_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    arguments = ["evaluate", "--game", "donguri", "--num-players", "3", "greedy", "random", "--deals"]
+    with pytest.warns(DeprecationWarning, match="--publish has been renamed: write --split test"):
+        assert CliRunner().invoke(app, [*arguments, "20", "--publish"]).exit_code == 0
+    new, old = Path("runs") / "arena-donguri-3-test", Path("runs") / "arena-donguri-3-publish"
+    new.rename(old)  # as the version before left it
+    text = (old / LOG).read_text()
+    (old / LOG).write_text(text.replace('"purpose": "test"', '"purpose": "publishing"'))
+    assert "publishing" in (old / LOG).read_text()
+    played = count_chunks(monkeypatch)
+    continued = CliRunner().invoke(app, [*arguments, "40", "--split", "test"])
+    assert continued.exit_code == 0, continued.output
+    assert [task.first for task in played] == [20]
+    assert not new.exists()
+    assert len(lines(old)) == 3
+    with pytest.warns(DeprecationWarning):
+        both = CliRunner().invoke(app, [*arguments, "20", "--publish", "--split", "validation"])
+    assert "--publish is the old name of --split test" in str(both.exception)
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_a_pair_plays_until_it_is_decided_and_no_longer(tmp_path: Path, workers: int) -> None:
+    play(tmp_path / "whole", "random", "greedy", deals=400)
+    margins = [
+        margin for line in sorted(lines(tmp_path / "whole")[1:], key=lambda line: line["first"])
+        for margin in np.mean(line["margins"], axis=1)
+    ]  # fmt: skip
+    sure = (n for n in range(CHUNK, 400, CHUNK) if abs(np.mean(margins[:n])) > half_width_at_any_time_95(margins[:n]))
+    enough = next(sure)
+    assert 27 < enough < 400
+    found = play(tmp_path / "part", "random", "greedy", deals=10_000, until_decided=True, workers=workers)
+    for one, other, verdict in (("greedy", "random", "better"), ("random", "greedy", "worse")):
+        result = found.results[one, other]
+        assert (result.deals, result.verdict()) == (enough, verdict)
+        assert result.half_width == half_width_at_any_time_95(margins[:enough])
+
+
+def test_equal_players_are_level_or_undecided(tmp_path: Path, policy: str) -> None:
+    copy = tmp_path / "copy.onnx"
+    copy.write_bytes(Path(policy).read_bytes())
+    specs, arguments = [policy, str(copy)], ["--game", "donguri", "--num-players", "3", "--until-decided", "--json"]
+    for name, options, deals, verdict in (
+        ("a", ["--deals", "60"], 60, "undecided"),
+        ("b", ["--deals", "60", "--half-width", "0.5"], 40, "level"),  # they play alike: all margins are 0
+    ):
+        folder, found = tmp_path / name, tmp_path / f"{name}.json"
+        shown = CliRunner().invoke(app, ["evaluate", *arguments, str(found), *options, "--folder", str(folder), *specs])
+        assert shown.exit_code == 0, shown.output
+        assert verdict in shown.output
+        (result,) = json.loads(found.read_text())["results"]
+        assert (result["deals"], result["verdict"], result["margin"]) == (deals, verdict, 0.0)
 
 
 def test_evaluating_a_rung_leaves_it_out_of_the_ladder(tmp_path: Path) -> None:

@@ -283,7 +283,7 @@ def test_a_trained_policy_is_released_with_its_manifest(
     assert manifest["config"] == {**config.model_dump(), "seed": 7}
     assert manifest["parameters"] == pytest.approx(sum(weights.numel() for weights in network.parameters()), rel=0.2)
     measured = manifest["ladder"]["command"]
-    assert measured == "trick evaluate pretrained --game donguri --num-players 3 --deals 4 --publish"
+    assert measured == "trick evaluate pretrained --game donguri --num-players 3 --deals 4 --split test"
     command(*shlex.split(measured)[1:], "--folder", tmp_path / "again", "--json", tmp_path / "again.json")
     assert json.loads((tmp_path / "again.json").read_text())["results"] == manifest["ladder"]["results"]
     listed = command("policies")

@@ -199,3 +199,42 @@ def test_an_evaluation_chooses_unless_told_otherwise(resets: list[list[int]]) ->
     game = load_game("donguri", 3, 1)
     evaluate(game, make_agent("random", game), make_agent("greedy", game), 5, 2)
     assert {seed for seeds in resets for seed in seeds} == set(match_seeds(Purpose.VALIDATION, 2, 0, 5).tolist())
+
+
+@pytest.mark.parametrize(("old", "new"), [("CHOOSING", Purpose.VALIDATION), ("PUBLISHING", Purpose.TEST)])
+def test_old_names_of_purposes_resolve_with_a_warning(old: str, new: Purpose) -> None:
+    with pytest.warns(DeprecationWarning, match=f"Purpose.{old} has been renamed: write Purpose.{new.name}"):
+        assert getattr(Purpose, old) is new
+    with pytest.warns(DeprecationWarning, match=f"write Purpose.{new.name}"):
+        assert Purpose[old] is new
+    with pytest.raises(AttributeError, match="Purpose has no member 'GUESSING'"):
+        getattr(Purpose, "GUESSING")  # noqa: B009 - mypy knows that there is none
+
+
+def test_a_run_that_evaluates_on_a_single_deal_writes_strict_json_and_resumes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("sb3_contrib")
+    from rich.console import Console
+
+    from training import run
+    from training.config import RunConfig
+    from training.report import tracker
+
+    config = RunConfig.model_validate({**SMALL, "evaluation": {"deals": 1, "final_deals": 1}})
+    console, folder = Console(quiet=True), tmp_path / "run"
+    with monkeypatch.context() as patch:
+        patch.setattr(tracker.Monitor, "end_stage", interrupted)
+        with pytest.raises(run.Interrupted):
+            run.train(config, folder, console)
+    assert "Infinity" not in (folder / "progress.json").read_text()
+    run.resume(folder, console)
+    for name in ("progress.json", "evaluation.json"):
+        found = json.loads((folder / name).read_text(), parse_constant=pytest.fail)
+        results = found["results"] if name == "evaluation.json" else found["history"][0]["results"]
+        assert results[0]["half_width"] is None
+    assert (folder / "report.html").is_file()
+
+
+def interrupted(*arguments: Any) -> None:
+    raise KeyboardInterrupt

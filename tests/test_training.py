@@ -23,7 +23,8 @@ from trick_envs import BatchEnv, make_agent
 from trick_envs.agents import GreedyAgent, RandomAgent
 from trick_envs.engine.registry import load_game
 from trick_envs.evaluation import bench
-from trick_envs.evaluation.duplicate import evaluate, half_width_95, lineups, make_result, play_deals, play_margins
+from trick_envs.evaluation.duplicate import evaluate, lineups, make_result, play_deals, play_margins
+from trick_envs.evaluation.intervals import half_width_95
 from trick_envs.evaluation.seeds import Purpose, match_seeds, player_seeds
 from trick_envs.files import replacing, write_text
 from trick_envs.matches.seating import seatings

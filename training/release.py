@@ -83,7 +83,7 @@ class FinishedRun:
     def _manifest(self, ladder: Sequence[Result]) -> dict[str, Any]:
         name, players = self.game.name, self.game.num_players
         table = ["--game", name, "--num-players", str(players)]
-        measure = ["trick", "evaluate", PRETRAINED, *table, "--deals", str(ladder[0].deals), "--publish"]
+        measure = ["trick", "evaluate", PRETRAINED, *table, "--deals", str(ladder[0].deals), "--split", "test"]
         return {
             "game": name,
             "num_players": players,

@@ -16,7 +16,7 @@ from training.networks.policy import NetworkAgent, save_model
 from training.report.snapshots import keep_policy, next_mark
 from trick_envs.agents import make_agent
 from trick_envs.engine.game import Game
-from trick_envs.evaluation.duplicate import evaluate
+from trick_envs.evaluation.duplicate import Result, evaluate
 from trick_envs.evaluation.seeds import Purpose
 from trick_envs.files import write_json
 
@@ -132,4 +132,7 @@ class Monitor:
 def load_progress(folder: Path) -> dict[str, Any]:
     """What ``save`` wrote last; empty, if a run has no checkpoint yet."""
     file = folder / PROGRESS
-    return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    progress = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    for entry in progress.get("history", []):
+        entry["results"] = [Result.from_dict(result).as_dict() for result in entry["results"]]
+    return progress

@@ -6,6 +6,7 @@ import os
 import re
 import sys
 import warnings
+from enum import StrEnum
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any
@@ -70,14 +71,29 @@ ArenaFolderOption = Annotated[
     typer.Option(
         "--folder",
         file_okay=False,
-        help="For finished deals and results; runs/arena-GAME-PLAYERS by default, with -seed-N and -publish appended.",
+        help="For finished deals and results; runs/arena-GAME-PLAYERS by default, with -seed-N and -test appended.",
     ),
 ]
 JsonOption = Annotated[Path | None, typer.Option("--json", dir_okay=False, help="Also write the results to this file.")]
-PublishOption = Annotated[
-    bool,
-    typer.Option("--publish", help="For tables that are published: play deals that no choice was based on."),
+
+
+class Split(StrEnum):
+    """Which deals an evaluation plays."""
+
+    VALIDATION = "validation"
+    TEST = "test"
+
+
+SplitOption = Annotated[
+    Split | None,
+    typer.Option(
+        "--split",
+        show_default="validation",
+        help="validation: to choose between players. test: for tables that are published, on other deals, which no "
+        "choice was based on.",
+    ),
 ]
+PublishOption = Annotated[bool, typer.Option("--publish", hidden=True)]  # the old name of --split test
 
 
 class RayCommand(typer.core.TyperCommand):

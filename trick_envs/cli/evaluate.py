@@ -22,11 +22,16 @@ from trick_envs.cli.base import (
     RayCommand,
     RayOption,
     SeedOption,
+    Split,
+    SplitOption,
     WorkersOption,
     app,
     out,
 )
+from trick_envs.deprecation import warn_renamed
 from trick_envs.evaluation.seeds import Purpose
+
+UNDECIDED = 10_000  # deals after which a pair that is not decided stops
 
 if TYPE_CHECKING:
     from trick_envs.evaluation.arena import Pair, Plan, Standings
@@ -40,9 +45,25 @@ def evaluate(
     ],
     game: GameOption,
     num_players: PlayersOption = None,
-    deals: DealsOption = 200,
+    deals: Annotated[
+        int | None,
+        typer.Option(
+            "--deals",
+            show_default=f"200; {UNDECIDED:,} with --until-decided",
+            help="Maximum number of different deals per pair.",
+        ),
+    ] = None,
+    until_decided: Annotated[
+        bool,
+        typer.Option(
+            "--until-decided",
+            help="A pair stops as soon as it is known who is better, or with --half-width, that both are level within "
+            "± that; wrong in at most 5 % of all cases.",
+        ),
+    ] = False,
     half_width: HalfWidthOption = None,
     seed: SeedOption = 0,
+    split: SplitOption = None,
     publish: PublishOption = False,
     workers: WorkersOption = 1,
     ray: RayOption = None,
@@ -60,17 +81,24 @@ def evaluate(
 
     player, *opponents = players
     specs = [player, *(opponents or [rung for rung in LADDER if rung != player])]
-    plan = make_plan(load_game(game, num_players, 1), specs, deals, half_width, seed, _purpose(publish), True)
+    if deals is None:
+        deals = UNDECIDED if until_decided else 200
+    purpose, loaded = _purpose(split, publish), load_game(game, num_players, 1)
+    plan = make_plan(loaded, specs, deals, half_width, seed, purpose, True, until_decided)
     target = folder or _arena_folder(plan)
     with resumable_arena():
         standings = play_schedule(plan, target, workers, ray)
     results = [standings.results[player, opponent] for opponent in specs[1:]]
-    out.print(results_table(results, standings.title))
+    verdicts = [result.verdict(half_width) for result in results] if until_decided else []
+    out.print(results_table(results, standings.title, verdicts))
     out.print(f"deals saved in: {target}", highlight=False, soft_wrap=True)
     if json_file is not None:
         report = standings.as_dict()
         head = {key: report[key] for key in ("game", "num_players", "seed", "purpose")}
-        write_json(json_file, {**head, "results": [result.as_dict() for result in results]})
+        entries = [result.as_dict() for result in results]
+        if until_decided:
+            entries = [{**entry, "verdict": verdict} for entry, verdict in zip(entries, verdicts, strict=True)]
+        write_json(json_file, {**head, "results": entries})
 
 
 @app.command(cls=RayCommand)
@@ -83,6 +111,7 @@ def arena(
     deals: DealsOption = 1000,
     half_width: HalfWidthOption = None,
     seed: SeedOption = 0,
+    split: SplitOption = None,
     publish: PublishOption = False,
     workers: WorkersOption = 1,
     ray: RayOption = None,
@@ -93,7 +122,8 @@ def arena(
     from trick_envs.evaluation.arena import make_plan
 
     loaded = [load_game(name, num_players, 1) for name in (game_names() if game == "all" else (game,))]
-    plans = [make_plan(one, players, deals, half_width, seed, _purpose(publish)) for one in loaded]
+    purpose = _purpose(split, publish)
+    plans = [make_plan(one, players, deals, half_width, seed, purpose) for one in loaded]
     with resumable_arena():
         for plan in plans:
             default = _arena_folder(plan)
@@ -119,15 +149,22 @@ def resumable_arena() -> Iterator[None]:
         sys.exit(130)
 
 
-def _purpose(publish: bool) -> Purpose:
-    return Purpose.TEST if publish else Purpose.VALIDATION
+def _purpose(split: Split | None, publish: bool) -> Purpose:
+    if publish:
+        warn_renamed("--publish", "--split test")
+        if split == Split.VALIDATION:
+            raise ValueError("--publish is the old name of --split test, so it excludes --split validation")
+    return Purpose.TEST if publish or split == Split.TEST else Purpose.VALIDATION
 
 
 def _arena_folder(plan: Plan) -> Path:
     """The default folder: one per game, seed and purpose, as an arena's folder holds the deals of one of each."""
     seed = f"-seed-{plan.seed}" if plan.seed else ""
-    publish = "-publish" if plan.purpose == Purpose.TEST else ""
-    return Path("runs") / f"arena-{plan.game.name}-{plan.game.num_players}{seed}{publish}"
+    folder = Path("runs") / f"arena-{plan.game.name}-{plan.game.num_players}{seed}"
+    if plan.purpose != Purpose.TEST:
+        return folder
+    new, old = (folder.with_name(f"{folder.name}-{end}") for end in ("test", "publish"))
+    return old if old.is_dir() and not new.exists() else new  # one that was begun under its old name
 
 
 def play_schedule(plan: Plan, folder: Path, workers: int, ray: str | None) -> Standings:

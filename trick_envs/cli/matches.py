@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from trick_envs.cli.base import GameOption, PlayersOption, app, out
+from trick_envs.deprecation import warn_renamed
 
 
 @app.command()
@@ -59,7 +60,10 @@ def play(
         ),
     ] = None,
     seed: Annotated[int | None, typer.Option("--seed", min=0, help="Seed of the deals; random by default.")] = None,
-    deals: Annotated[int | None, typer.Option("--deals", min=1, help="Number of deals; default: the game's.")] = None,
+    num_deals: Annotated[
+        int | None, typer.Option("--num-deals", min=1, help="Number of deals; default: the game's.")
+    ] = None,
+    old_deals: Annotated[int | None, typer.Option("--deals", min=1, hidden=True)] = None,
     record: Annotated[
         Path | None,
         typer.Option("--record", dir_okay=False, help="For the record; a new file in runs/play by default."),
@@ -71,11 +75,16 @@ def play(
     """Play a match in the terminal; as plain text if input or output is a file or a pipe."""
     from trick_envs.play.terminal import play_match
 
+    if old_deals is not None:
+        warn_renamed("--deals", "--num-deals")
+        if num_deals is not None:
+            raise ValueError("--deals is the old name of --num-deals: give only one of them")
+        num_deals = old_deals
     if resume == (game is not None):
         raise ValueError("name a game, such as pepper (or --resume with a --record)")
-    if resume and (record is None or any(given is not None for given in (num_players, opponents, seed, deals))):
+    if resume and (record is None or any(given is not None for given in (num_players, opponents, seed, num_deals))):
         raise ValueError("--resume needs the --record of a match, which goes on with its own players and deals")
-    play_match(game, num_players, seat, opponents, seed, deals, record, symbols, pause)
+    play_match(game, num_players, seat, opponents, seed, num_deals, record, symbols, pause)
 
 
 @app.command()

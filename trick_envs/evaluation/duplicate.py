@@ -7,13 +7,13 @@ Every deal is played several times with the same cards (duplicate deals), so tha
 - in team games one game for each team of the player, the opponent being the other team.
 
 The margin is what the player scores more than the opponent per seat and deal, the mean of both ways. The confidence
-interval is over deals, which are independent.
+interval is over deals, which are independent (``intervals.py``).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -23,12 +23,12 @@ import numpy.typing as npt
 from trick_envs.agents import Agent
 from trick_envs.engine.batch import BatchEnv
 from trick_envs.engine.game import Game
+from trick_envs.evaluation.intervals import half_width_95
 from trick_envs.evaluation.seeds import Purpose, match_seeds, player_seeds
 from trick_envs.matches.loop import choose_actions
 from trick_envs.matches.seating import seatings
 
 MAX_GAMES = 4096  # that are played side by side
-Z_95 = 1.959964  # standard errors on either side of a mean that make a 95 % interval
 
 
 @dataclass(frozen=True)
@@ -58,28 +58,44 @@ class Result:
         """For JSON."""
         return asdict(self)
 
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Result:
+        """From JSON, where an infinite half width is ``null``."""
+        return cls(**{name: math.inf if value is None else value for name, value in content.items()})
 
-def make_result(player: str, opponent: str, margins: npt.ArrayLike) -> Result:
+    def verdict(self, level: float | None = None) -> str:
+        """What the interval says: ``better``, ``worse`` or ``undecided``, from the player's view.
+
+        Args:
+            level: points per deal; if the whole interval is within ± this, both are ``level``.
+        """
+        if abs(self.margin) > self.half_width:
+            return "better" if self.margin > 0 else "worse"
+        return "level" if level is not None and abs(self.margin) + self.half_width <= level else "undecided"
+
+
+def make_result(
+    player: str,
+    opponent: str,
+    margins: npt.ArrayLike,
+    half_width: Callable[[npt.ArrayLike], float] = half_width_95,
+) -> Result:
     """The result of some deals.
 
     Args:
         player: who was measured.
         opponent: against whom.
         margins: ``(deals, 2)``, from ``play_margins``.
+        half_width: of the 95 % interval; for deals that were played until something was known,
+            ``half_width_at_any_time_95``.
     """
     both_ways = np.asarray(margins, np.float64)
     mean, as_one = both_ways.mean(axis=1), both_ways[:, 0]
     return Result(
         player, opponent, len(mean),
-        float(mean.mean()), half_width_95(mean),
-        float(as_one.mean()), half_width_95(as_one),
+        float(mean.mean()), half_width(mean),
+        float(as_one.mean()), half_width(as_one),
     )  # fmt: skip
-
-
-def half_width_95(margins: npt.ArrayLike) -> float:
-    """The 95 % confidence interval of the mean is the mean ± this; infinite for fewer than two numbers."""
-    values = np.asarray(margins, np.float64)
-    return Z_95 * float(values.std(ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else math.inf
 
 
 def evaluate(
@@ -190,8 +206,8 @@ def _play_one_deal_each(
     return points
 
 
-def results_table(results: Sequence[Result], title: str) -> Any:
-    """Results as a table for the terminal."""
+def results_table(results: Sequence[Result], title: str, verdicts: Sequence[str] = ()) -> Any:
+    """Results as a table for the terminal, with a verdict on each where there are any."""
     from rich.table import Table
 
     table = Table(title=title, caption="margin: points per deal over the opponent, with 95 % interval")
@@ -199,9 +215,13 @@ def results_table(results: Sequence[Result], title: str) -> Any:
         table.add_column(name, no_wrap=True)
     for figure, width in (("deals", 5), ("margin", 14)):
         table.add_column(figure, justify="right", no_wrap=True, min_width=width)
-    for result in results:
+    if verdicts:
+        table.add_column("player is", no_wrap=True)
+    for i, result in enumerate(results):
         margin = f"{result.margin:+.2f} ± {result.half_width:.2f}"
-        table.add_row(short_name(result.player), short_name(result.opponent), str(result.deals), margin)
+        table.add_row(
+            short_name(result.player), short_name(result.opponent), str(result.deals), margin, *verdicts[i : i + 1]
+        )
     return table
 
 

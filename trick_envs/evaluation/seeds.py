@@ -15,16 +15,41 @@ After a match, a training environment continues with seeds drawn from the match'
 
 from __future__ import annotations
 
-from enum import IntEnum
+from enum import EnumType, IntEnum
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from trick_envs.deprecation import warn_renamed
 
 MAX_RUN_SEED = 2**32 - 1
 SEEDS_PER_RUN = 2**24
 
 
-class Purpose(IntEnum):
+_RENAMED = {"CHOOSING": "VALIDATION", "PUBLISHING": "TEST"}
+
+
+class _OldNames(EnumType):
+    """Resolves the names that two purposes had before, with a warning."""
+
+    def __getattr__(cls, name: str) -> Any:
+        if name in _RENAMED:
+            return cls[name]
+        raise AttributeError(f"{cls.__name__} has no member {name!r}")
+
+    def __getitem__(cls, name: str) -> Any:
+        if name in _RENAMED:
+            warn_renamed(f"Purpose.{name}", f"Purpose.{_RENAMED[name]}")
+        return super().__getitem__(_RENAMED.get(name, name))
+
+
+def purpose_name(name: str) -> str:
+    """The name of a purpose as it stands in files, which may have been written when it had another name."""
+    return _RENAMED.get(name.upper(), name).lower()
+
+
+class Purpose(IntEnum, metaclass=_OldNames):
     """What deals are played for."""
 
     TRAINING = 0

@@ -18,10 +18,10 @@ from trick_envs.engine.game import Game
 from trick_envs.engine.inspect import observe
 from trick_envs.engine.registry import load_game
 from trick_envs.engine.state import States
+from trick_envs.evaluation.intervals import standard_errors_95
 
 WORLDS = 128  # of roll-outs
 PIMC = "pimc:200"  # where there is no policy
-Z = 1.96  # standard errors on either side of a 95 % interval
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,8 @@ class Advisor:
             compared = self._search.compare(*rows, states)
             likely, value = self._opinion(*rows)
         baseline, counts = int(compared.baselines[0]), compared.counts[0]
-        errors = Z * np.sqrt(compared.variances[0] / np.maximum(counts, 1))
+        widths = np.array([standard_errors_95(count) if count > 1 else 0.0 for count in counts.tolist()])
+        errors = widths * np.sqrt(compared.variances[0] / np.maximum(counts, 1))
         cards = []
         for kind in map(int, np.flatnonzero(mask)):
             tried = kind == baseline or counts[kind] > 1

@@ -11,6 +11,7 @@ from typing import Any
 import trick_envs
 from trick_envs.evaluation.arena.pair import Chunk
 from trick_envs.evaluation.arena.schedule import Plan, code_digest
+from trick_envs.evaluation.seeds import purpose_name
 from trick_envs.files import write_text
 
 LOG = "chunks.jsonl"
@@ -55,9 +56,10 @@ class Log:
 
     def _check(self, found: dict[str, Any], wanted: dict[str, Any]) -> None:
         for name, value in wanted.items():
-            if found[name] != value:
+            held = purpose_name(found[name]) if name == "purpose" else found[name]
+            if held != value:
                 raise ValueError(
-                    f"{self._path.parent} holds an arena with {name} {found[name]!r}, but this is {value!r}: "
+                    f"{self._path.parent} holds an arena with {name} {held!r}, but this is {value!r}: "
                     "choose another --folder, or delete that one"
                 )
 

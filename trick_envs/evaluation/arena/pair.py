@@ -7,12 +7,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from trick_envs.agents import Actions, Agent
 from trick_envs.agents.policy_files import PolicyFiles, make_agent_from
 from trick_envs.engine.batch import BatchEnv
 from trick_envs.engine.game import Game
 from trick_envs.evaluation.arena.schedule import Plan, Player
 from trick_envs.evaluation.duplicate import Result, make_result, play_margins, short_name
+from trick_envs.evaluation.intervals import half_width_95, half_width_at_any_time_95
 from trick_envs.evaluation.seeds import Purpose
 from trick_envs.parallel.compiled import compiled_once
 
@@ -98,7 +101,7 @@ class Pair:
         players: in the order of their digests and specs, whatever the order in which they were given. So the results of
             a policy do not depend on where its file lies.
         margins: as in a ``Chunk``, of the deals that count: from the first one up to the first that is missing, or up
-            to the one after which the interval was narrow enough.
+            to the one after which enough was known.
     """
 
     def __init__(self, plan: Plan, one: Player, other: Player) -> None:
@@ -109,7 +112,8 @@ class Pair:
         self._chunks: dict[int, Chunk] = {}
         self._started: set[int] = set()
         self._all_before = 0  # have been started
-        self._narrow = False
+        self._enough = False
+        self._interval = half_width_at_any_time_95 if plan.until_decided else half_width_95
 
     @property
     def ids(self) -> tuple[str, str]:
@@ -119,12 +123,19 @@ class Pair:
     @property
     def is_open(self) -> bool:
         """Whether more deals are needed."""
-        return len(self.margins) < self._plan.deals and not self._narrow
+        return len(self.margins) < self._plan.deals and not self._enough
 
     @property
     def result(self) -> Result:
         """The first player against the second, on the deals that count."""
-        return make_result(self.players[0].spec, self.players[1].spec, self.margins)
+        return make_result(self.players[0].spec, self.players[1].spec, self.margins, self._interval)
+
+    @property
+    def reverse(self) -> Result:
+        """The second player against the first."""
+        return make_result(
+            self.players[1].spec, self.players[0].spec, 0.0 - np.array(self.margins)[:, ::-1], self._interval
+        )
 
     @property
     def note(self) -> str:
@@ -143,7 +154,7 @@ class Pair:
         """
         plan, begin = self._plan, len(self.margins)
         if self.is_open:
-            end = plan.deals if plan.half_width is None else min(begin + ahead * self._chunk, plan.deals)
+            end = min(begin + ahead * self._chunk, plan.deals) if plan.may_stop_early else plan.deals
             for first in range(max(begin, self._all_before), end, self._chunk):
                 if first not in self._chunks and first not in self._started:
                     self._all_before = first
@@ -164,9 +175,14 @@ class Pair:
         self._chunks[chunk.first] = chunk
         while self.is_open and len(self.margins) in self._chunks:
             self.margins += self._chunks[len(self.margins)].margins
-            checks = len(self.margins) >= MIN_DEALS and len(self.margins) % CHUNK == 0
-            if self._plan.half_width is not None and checks:
-                self._narrow = self.result.half_width <= self._plan.half_width
+            if self._plan.may_stop_early and len(self.margins) % CHUNK == 0:
+                self._enough = self._knows_enough()
+
+    def _knows_enough(self) -> bool:
+        if self._plan.until_decided:  # its interval knows that it is looked at again and again, also with few deals
+            return self.result.verdict(self._plan.half_width) != "undecided"
+        assert self._plan.half_width is not None
+        return len(self.margins) >= MIN_DEALS and self.result.half_width <= self._plan.half_width
 
     def speed(self) -> Iterator[tuple[Player, float]]:
         """Decisions per second of each player."""

@@ -66,6 +66,8 @@ class Plan:
         players: who takes part.
         deals: maximum number of deals per pair.
         half_width: a pair stops when its 95 % interval is ± this or narrower; ``None`` plays all deals.
+        until_decided: a pair stops when its 95 % interval, which then may be looked at at any time
+            (``half_width_at_any_time_95``), excludes 0, or is within ± ``half_width``.
         seed: of deals and players.
         purpose: what the results are for; every purpose has deals of its own.
         only_first: the first player meets all others, and the others do not meet each other.
@@ -78,6 +80,12 @@ class Plan:
     seed: int
     purpose: Purpose
     only_first: bool = False
+    until_decided: bool = False
+
+    @property
+    def may_stop_early(self) -> bool:
+        """Whether a pair may need fewer deals than the maximum."""
+        return self.until_decided or self.half_width is not None
 
     def pairs(self) -> list[tuple[Player, Player]]:
         """Who meets whom."""
@@ -93,6 +101,7 @@ def make_plan(
     seed: int = 0,
     purpose: Purpose = Purpose.VALIDATION,
     only_first: bool = False,
+    until_decided: bool = False,
 ) -> Plan:
     """Checks what an arena is to play.
 
@@ -111,7 +120,7 @@ def make_plan(
     if half_width is not None and not half_width > 0:
         raise ValueError(f"half width: expected a number of points above 0, not {half_width}")
     players = tuple(Player(spec, _player_digest(spec, game, make_agent(spec, game))) for spec in specs)
-    return Plan(game, players, deals, half_width, seed, purpose, only_first)
+    return Plan(game, players, deals, half_width, seed, purpose, only_first, until_decided)
 
 
 def _player_digest(spec: str, game: Game, agent: Agent) -> str:

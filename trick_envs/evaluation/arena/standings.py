@@ -8,12 +8,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from openskill.models import PlackettLuce
 
 from trick_envs.evaluation.arena.pair import Pair
 from trick_envs.evaluation.arena.schedule import Plan
-from trick_envs.evaluation.duplicate import Result, make_result, short_name
+from trick_envs.evaluation.duplicate import Result, short_name
 from trick_envs.evaluation.plots import heat_map
 from trick_envs.files import write_json, write_text
 
@@ -36,9 +35,8 @@ class Standings:
         self.results: dict[tuple[str, str], Result] = {}
         for pair in pairs:
             result = pair.result
-            reverse = 0.0 - np.array(pair.margins)[:, ::-1]
             self.results[result.player, result.opponent] = result
-            self.results[result.opponent, result.player] = make_result(result.opponent, result.player, reverse)
+            self.results[result.opponent, result.player] = pair.reverse
         self.ratings = self._rate(pairs)
         self.speed = dict.fromkeys(self.names, 0.0)
         for pair in pairs:
