@@ -412,7 +412,7 @@ def test_the_old_name_of_the_test_split_works_with_a_warning_and_continues_its_o
     assert [task.first for task in played] == [20]
     assert not new.exists()
     assert len(lines(old)) == 3
-    with pytest.warns(DeprecationWarning):
+    with pytest.warns(DeprecationWarning, match="--split test"):
         both = CliRunner().invoke(app, [*arguments, "20", "--publish", "--split", "validation"])
     assert "--publish is the old name of --split test" in str(both.exception)
 
@@ -568,3 +568,17 @@ def test_only_searching_players_are_played_deal_by_deal(policy: str) -> None:
     assert plan.purpose == Purpose.VALIDATION
     tasks = [Pair(plan, *met).next_task(1) for met in plan.pairs()]
     assert [task.deals for task in tasks if task is not None] == [CHUNK, 1, 1]
+
+
+def test_play_takes_the_number_of_deals_by_one_name_and_by_the_old_one_with_a_warning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[Any] = []
+    monkeypatch.setattr("trick_envs.play.terminal.play_match", lambda *arguments: given.append(arguments[5]))
+    assert CliRunner().invoke(app, ["play", "pepper", "--num-deals", "3"]).exit_code == 0
+    with pytest.warns(DeprecationWarning, match="--deals has been renamed: write --num-deals"):
+        assert CliRunner().invoke(app, ["play", "pepper", "--deals", "4"]).exit_code == 0
+    assert given == [3, 4]
+    with pytest.warns(DeprecationWarning, match="--num-deals"):
+        both = CliRunner().invoke(app, ["play", "pepper", "--deals", "4", "--num-deals", "4"])
+    assert "give only one of them" in str(both.exception)

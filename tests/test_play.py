@@ -215,7 +215,7 @@ def run(*arguments: str, lines: str = "", code: int = 0) -> str:
 
 @every_game
 def test_lines_play_a_deal_and_the_record_can_be_replayed(name, file):
-    output = run(name, "--deals", "1", "--seed", "3", "--opponents", "greedy", "--record", file, lines="\n" * 60)
+    output = run(name, "--num-deals", "1", "--seed", "3", "--opponents", "greedy", "--record", file, lines="\n" * 60)
     assert "the match is over" in output
     assert replay(json.loads(file.read_text())).over
     told = testing.CliRunner().invoke(command, ["replay", str(file)])
@@ -223,7 +223,7 @@ def test_lines_play_a_deal_and_the_record_can_be_replayed(name, file):
 
 
 def test_hints_mistakes_and_the_end_of_the_input(file):
-    arguments = ["pepper", "--deals", "1", "--seed", "3", "--seat", "2", "--opponents", "greedy", "--record", file]
+    arguments = ["pepper", "--num-deals", "1", "--seed", "3", "--seat", "2", "--opponents", "greedy", "--record", file]
     output = run(*arguments, lines="?\nnonsense\n99R\n")
     assert "pretrained plays" in output
     assert "'nonsense' is no card" in output
