@@ -61,7 +61,8 @@ class Result:
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Result:
         """From JSON, where an infinite half width is ``null``."""
-        return cls(**{name: math.inf if value is None else value for name, value in content.items()})
+        values: dict[str, Any] = {name: math.inf if value is None else value for name, value in content.items()}
+        return cls(**values)
 
     def verdict(self, level: float | None = None) -> str:
         """What the interval says: ``better``, ``worse`` or ``undecided``, from the player's view.
