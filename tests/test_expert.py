@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -31,6 +33,7 @@ from training.expert.learner import ExpertTrainer, ReplayBuffer, standard_scores
 from training.networks.policy import NetworkAgent, SelfPlayPolicy, Weights, save_model, weights_of
 from training.ppo.algorithm import new_ppo, set_reference
 from training.report import tracker as monitor
+from training.report.tracker import load_progress
 from trick_envs import BatchEnv
 
 QUIET = Console(quiet=True)
@@ -453,6 +456,47 @@ def test_a_killed_run_goes_on_from_its_last_round(tmp_path: Path) -> None:
     assert not (folder / "labels").exists()
 
 
+@pytest.mark.usefixtures("_no_files")
+def test_a_run_killed_between_any_two_writes_goes_on_as_from_its_last_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    play = {**PLAY, "total_samples": 1000, "checkpoint_every_samples": 500, "evaluate_every_samples": 500}
+    config, folder = make_config(play, {**LABELS, "total_labels": 80}), tmp_path / "run"
+    written: list[str] = []
+    replace = os.replace
+
+    def noted(source: Any, target: Any) -> None:
+        """What kill -9 would leave now is copied, before every write."""
+        if folder in Path(target).parents:
+            shutil.copytree(folder, tmp_path / f"killed-{len(written)}")
+            written.append(Path(target).name)
+        replace(source, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", noted)
+        uninterrupted = trained(config, folder)
+    assert {"config.yaml", "checkpoint.zip", "progress.json", "25.npz"} < set(written)
+    assert any(re.fullmatch(r"\d{8}\.npz", name) for name in written)
+    begun: dict[str, tuple[Weights, Any]] = {}
+    for number in range(1, len(written)):
+        left = tmp_path / f"killed-{number}"
+        held = {**load_progress(left), "seconds": 0}
+        held["history"] = [{**entry, "seconds": 0} for entry in held.get("history", [])]
+        state = json.dumps([held, sorted(path.name for path in left.glob("labels/*.npz"))])
+        with pytest.raises(run.Interrupted):
+            run.resume(left, QUIET)
+        model: Any = MaskablePPO.load(left / "checkpoint.zip")
+        weights = weights_of(model.policy)
+        margins = [(entry["samples"], entry["results"]) for entry in progress(left)["history"]]
+        assert [samples for samples, _ in margins] == sorted({samples for samples, _ in margins})
+        if "checkpoint.zip" not in written[:number]:
+            assert same(weights, uninterrupted)  # from the beginning
+        before, found = begun.setdefault(state, (weights, margins))
+        assert same(weights, before), (number, written[number])
+        assert margins == found, (number, written[number])
+    assert len(begun) < len(written) - 3  # several kills leave the same state
+
+
 def test_a_replay_buffer_holds_the_latest_rounds_also_when_it_is_opened_again(tmp_path: Path) -> None:
     rounds = [labelled(number) for number in range(4)]
     window = len(rounds[2]) + len(rounds[3])
@@ -548,6 +592,17 @@ def test_targets_are_distributions_over_legal_actions_that_follow_the_advantages
     still = Labels(**{**found.arrays(), "advantages": np.zeros_like(found.advantages)})
     np.testing.assert_allclose(targets(still, target="kl_prior"), own, atol=2e-3)
     np.testing.assert_allclose(targets(still, target="softmax")[rows, found.picks], 1 / found.masks.sum(1), rtol=1e-5)
+
+
+@pytest.mark.parametrize("target", ["argmax", "softmax", "kl_prior"])
+def test_targets_are_computed_where_the_network_is(lessons: tuple[Labels, Labels], target: str) -> None:
+    """The device ``meta`` has no numbers, but torch refuses to mix its tensors with others, as those of a GPU."""
+    learned, _ = lessons
+    learner, _ = learner_of(target=target)
+    learner._device = torch.device("meta")
+    distributions, picks = learner._target(learned, np.arange(50))
+    assert (distributions.device.type, picks.device.type) == ("meta", "meta")
+    assert (distributions.shape, picks.shape) == (learned.masks[:50].shape, (50,))
 
 
 def test_what_few_worlds_say_counts_less() -> None:

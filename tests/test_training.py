@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import pickle
 import re
@@ -14,19 +15,23 @@ import yaml
 
 pytest.importorskip("sb3_contrib")
 from helpers import SMALL_RUN
+from hypothesis import example, given
+from hypothesis import strategies as st
 from rich.console import Console
 
-from training import run
-from training.config import ConfigError, RunConfig, dump_config, load_config
+from training import old_names, run
+from training.config import ConfigError, RunConfig, apply_override, dump_config, load_config, read_yaml
 from training.report.tracker import Monitor
+from training.seeds import stream_seed
 from trick_envs import BatchEnv, make_agent
 from trick_envs.agents import GreedyAgent, RandomAgent
 from trick_envs.engine.registry import load_game
+from trick_envs.errors import FolderInUseError
 from trick_envs.evaluation import bench
 from trick_envs.evaluation.duplicate import evaluate, lineups, make_result, play_deals, play_margins
 from trick_envs.evaluation.intervals import half_width_95
 from trick_envs.evaluation.seeds import Purpose, match_seeds, player_seeds
-from trick_envs.files import replacing, write_text
+from trick_envs.files import locked, replacing, write_text
 from trick_envs.matches.seating import seatings
 
 CONFIGS = sorted((Path(__file__).parent.parent / "configs").glob("*.yaml"))
@@ -181,6 +186,61 @@ def test_the_old_name_of_a_key_or_value_works_with_a_warning_that_names_the_new_
         assert load_config(tmp_path / "new.yaml", [f"{old_key}={json.dumps(old_value)}"]) == expected
 
 
+NUMBERS = st.floats(allow_nan=False, allow_infinity=False, width=64)
+LEAVES = st.none() | st.booleans() | st.integers(-(2**63), 2**63) | NUMBERS | st.text("abcXYZ :-_.é{}[],'\"#&*!|>%@`")
+KEY = st.text("abcdefghijklmnopqrstuvwxyz_", min_size=1, max_size=12).filter(lambda key: key not in old_names.KEYS)
+
+
+@given(
+    st.lists(KEY, min_size=1, max_size=4),
+    st.recursive(LEAVES, lambda item: st.lists(item) | st.dictionaries(KEY, item)),
+)
+def test_an_override_sets_one_value_and_no_other(path: list[str], value: Any) -> None:
+    loaded: dict[str, Any] = {"game": "pepper", "stages": [{"method": "ppo"}]}
+    if path[0] in loaded:
+        return
+    apply_override(loaded, f"{'.'.join(path)}={json.dumps(value)}")
+    expected: dict[str, Any] = {path[-1]: value}
+    for section in reversed(path[:-1]):
+        expected = {section: expected}
+    assert loaded == {"game": "pepper", "stages": [{"method": "ppo"}], **expected}
+
+
+@given(st.text())
+@example("stages.0.n_epochs=2001-99-99")
+@example("seed=0b_")
+@example("stages.5=1")
+@example("=1")
+def test_any_override_is_applied_or_is_an_error_of_the_config(override: str) -> None:
+    loaded: dict[str, Any] = {"game": "pepper", "stages": [{"method": "ppo"}]}
+    with contextlib.suppress(ConfigError):
+        apply_override(loaded, override)
+
+
+@given(st.floats(min_value=0.0, max_value=1.0, exclude_min=True))
+@example(1e-3)
+@example(1e-300)
+def test_a_number_is_a_number_however_it_is_written(rate: float) -> None:
+    for text in {repr(rate), f"{rate:e}", f"{rate:.17E}", f"{rate:.17e}".replace("e-0", "e-")}:
+        loaded: dict[str, Any] = {"stages": [{}]}
+        apply_override(loaded, f"stages.0.learning_rate={text}")
+        assert loaded == {"stages": [{"learning_rate": float(text)}]}
+
+
+def test_an_exponent_needs_no_point_in_files_and_overrides(tmp_path: Path) -> None:
+    (tmp_path / "c.yaml").write_text(
+        "game: pepper\nstages:\n  - {method: ppo, learning_rate: 1e-3, ent_coef: 2.5e-2}\n"
+    )
+    (stage,) = load_config(tmp_path / "c.yaml").stages
+    assert (stage.learning_rate, stage.ent_coef) == (0.001, 0.025)  # type: ignore[union-attr]
+    (stage,) = load_config(tmp_path / "c.yaml", ["stages.0.learning_rate=2e-4"]).stages
+    assert stage.learning_rate == 0.0002
+    assert (read_yaml("[1e3, .5e1, -1E-2]"), read_yaml("[e3, 1e, 12e-, 1_e, 0x1e3]")) == (
+        [1000.0, 5.0, -0.01],
+        ["e3", "1e", "12e-", "1_e", 0x1E3],
+    )
+
+
 def test_a_key_under_both_of_its_names_is_an_error(tmp_path: Path) -> None:
     path = write(tmp_path / "both.yaml", {**SMALL, "against": "greedy", "opponent": "random"})
     with pytest.raises(ConfigError, match="against: the old name of opponent, which is there, too"):
@@ -239,7 +299,7 @@ def test_the_same_seed_trains_the_same_policy(finished: Path, tmp_path: Path) ->
 
 
 def test_an_interrupted_run_resumes_and_finishes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder, config = tmp_path / "stopped", RunConfig.model_validate(SMALL)
+    folder, config = tmp_path / "stopped", RunConfig.model_validate({**SMALL, "seed": 2**32 - 1})
 
     def interrupted(self: Monitor, policy: Any) -> str:
         raise KeyboardInterrupt
@@ -256,6 +316,23 @@ def test_an_interrupted_run_resumes_and_finishes(tmp_path: Path, monkeypatch: py
     run.resume(folder, QUIET)
     assert json.loads((folder / "evaluation.json").read_text())["samples"] >= 3000
     with pytest.raises(run.RunError, match="is finished"):
+        run.resume(folder, QUIET)
+
+
+def test_two_runs_that_differ_in_seed_and_progress_do_not_share_a_random_stream() -> None:
+    assert [stream_seed(seed, 0) for seed in (0, 7, 2**32 - 1)] == [0, 7, 2**32 - 1]  # a run that begins has its own
+    found = [stream_seed(seed, done) for seed in (0, 1, 2, 2**32 - 1) for done in (1, 2, 3, 512, 10**9)]
+    assert len({*found, *range(600)}) == len(found) + 600
+    assert all(0 <= seed < 2**32 for seed in found)
+
+
+def test_a_folder_has_one_run_at_a_time(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    with locked(folder), pytest.raises(FolderInUseError, match="run is in use: another process is writing to it"):
+        run.train(RunConfig.model_validate(SMALL), folder, QUIET)
+    assert not (folder / "config.yaml").exists()
+    (folder / "config.yaml").write_text(dump_config(RunConfig.model_validate(SMALL)))
+    with locked(folder), pytest.raises(FolderInUseError, match="run is in use: another process is writing to it"):
         run.resume(folder, QUIET)
 
 

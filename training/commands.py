@@ -16,6 +16,7 @@ from training.shipped import config_names, find_config
 from trick_envs.cli.base import GameOption, JsonOption, PlayersOption, RayCommand, RayOption, WorkersOption, out
 from trick_envs.cli.evaluate import play_schedule, resumable_arena
 from trick_envs.deprecation import warn_renamed
+from trick_envs.errors import InputError
 from trick_envs.evaluation import bench
 
 
@@ -50,7 +51,7 @@ def _a_run() -> Iterator[None]:
     try:
         yield
     except RunError as error:
-        raise ValueError(str(error)) from None
+        raise InputError(str(error)) from None
     except Interrupted as stopped:
         out.print(str(stopped), highlight=False, soft_wrap=True)
         sys.exit(130)
@@ -76,15 +77,15 @@ def train(
     from training.config import load_config
 
     if folder is None and config is None:
-        raise ValueError("name a config, such as quickstart (or --resume with a --folder)")
+        raise InputError("name a config, such as quickstart (or --resume with a --folder)")
     target = folder if folder is not None else Path("runs") / Path(config).stem  # type: ignore[arg-type]
     with _a_run():
         if resume:
             if change:
-                raise ValueError("--set and --resume exclude each other: a run continues with its own config")
+                raise InputError("--set and --resume exclude each other: a run continues with its own config")
             run.resume(target, out, ray)
         elif config is None:
-            raise ValueError("name a config, such as quickstart")
+            raise InputError("name a config, such as quickstart")
         else:
             run.train(load_config(find_config(config), change), target, out, ray)
 
@@ -133,7 +134,7 @@ def best_response(
         warn_renamed("--start", "--init-from")
         init_from = init_from or start
     if resume and any(given is not None for given in (samples, deals, seed, init_from)):
-        raise ValueError(
+        raise InputError(
             "--resume excludes --samples, --deals, --seed and --init-from: a run continues with its own config"
         )
     values: dict[str, Any] = {"game": game, "num_players": num_players, "opponent": player}
@@ -154,7 +155,7 @@ def best_response(
             if (target / "config.yaml").is_file():
                 held = load_config(target / "config.yaml")
                 if (held.make_game(), held.opponent) != (config.make_game(), config.opponent):
-                    raise ValueError(
+                    raise InputError(
                         f"{target} holds a run of {held.make_game()} against {held.opponent}, not this one"
                     )
             run.resume(target, out, ray)
@@ -189,7 +190,7 @@ def release(
             result = standings.results[str(found.policy), PRETRAINED]
             out.print(results_table([result], standings.title))
             if result.margin <= 0:
-                raise ValueError(f"{found.policy} is not better than {found.target}, which stays (or use --force)")
+                raise InputError(f"{found.policy} is not better than {found.target}, which stays (or use --force)")
         ladder = play_schedule(found.ladder(deals), target / "publishing", workers, ray)
     results = [ladder.results[str(found.policy), rung] for rung in ladder.names[1:]]
     found.release(results)

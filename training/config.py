@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -13,6 +14,7 @@ from trick_envs.agents import make_agent
 from trick_envs.agents.spec import ROLLOUT, parse_spec
 from trick_envs.engine.game import Game
 from trick_envs.engine.registry import game_names, load_game
+from trick_envs.errors import InputError
 from trick_envs.evaluation.seeds import MAX_RUN_SEED
 
 Positive = Annotated[int, Field(ge=1)]
@@ -198,7 +200,7 @@ class RunConfig(Strict):
         return [*first, *(spec for spec in listed if spec not in first)]
 
 
-class ConfigError(ValueError):
+class ConfigError(InputError):
     """An invalid config; the message names every wrong key and what is allowed."""
 
 
@@ -214,16 +216,16 @@ def load_config(path: Path, overrides: list[str] | None = None) -> RunConfig:
         ConfigError: names the file, the key and what is allowed.
     """
     try:
-        loaded = yaml.safe_load(path.read_text(encoding="utf-8"))
+        loaded = read_yaml(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise ConfigError(f"{path}: there is no such config file") from None
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+    except (OSError, ValueError, yaml.YAMLError) as error:
         raise ConfigError(f"{path}: not readable as YAML: {error}") from None
     if not isinstance(loaded, dict):
         raise ConfigError(f"{path}: expected keys and values, such as 'game: pepper'")
     values = _with_new_names(loaded, str(path))
     for override in overrides or []:
-        _override(values, override)
+        apply_override(values, override)
     return make_config(values, str(path))
 
 
@@ -250,7 +252,36 @@ def _with_new_names(values: dict[str, Any], source: str) -> dict[str, Any]:
         raise ConfigError(f"{source}:\n  {error}") from None
 
 
-def _override(loaded: dict[str, Any], override: str) -> None:
+class _Loader(yaml.SafeLoader):
+    """YAML 1.1, but numbers such as ``1e-3`` and ``2E5`` are floats, as in YAML 1.2 and in JSON, not strings."""
+
+
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:float",
+    re.compile(r"[-+]?([0-9][0-9_]*\.?[0-9_]*|\.[0-9][0-9_]*)[eE][-+]?[0-9]+$"),
+    list("-+.0123456789"),
+)
+
+
+def read_yaml(text: str) -> Any:
+    """The value of a YAML text.
+
+    Raises:
+        yaml.YAMLError, ValueError: if it is not readable.
+    """
+    return yaml.load(text, _Loader)
+
+
+def apply_override(loaded: dict[str, Any], override: str) -> None:
+    """Changes one value of a config that is not validated yet.
+
+    Args:
+        loaded: as in a YAML file, with new names; changed in place.
+        override: ``key=value``, ``section.key=value`` or ``stages.0.key=value``, the value as YAML.
+
+    Raises:
+        ConfigError: if it is something else, or names no section or stage of the config.
+    """
     key, found, value = override.partition("=")
     if not found:
         raise ConfigError(f"{override!r}: expected key=value, such as stages.0.learning_rate=0.0005")
@@ -266,8 +297,8 @@ def _override(loaded: dict[str, Any], override: str) -> None:
     if not isinstance(place, dict):
         raise ConfigError(f"{override!r}: expected the number of a stage and a key of it, such as stages.0.n_epochs")
     try:
-        place[new_key((*sections, last))] = yaml.safe_load(value)
-    except yaml.YAMLError:
+        place[new_key((*sections, last))] = read_yaml(value)
+    except (yaml.YAMLError, ValueError):  # a date such as 2001-99-99 is a ValueError
         raise ConfigError(f"{override!r}: {value!r} is not readable as a YAML value") from None
 
 

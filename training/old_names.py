@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from trick_envs.deprecation import warn_renamed
+from trick_envs.errors import InputError
 
 KEYS = {  # by path, with * for the number of a stage: the new last part
     "against": "opponent",
@@ -42,7 +43,7 @@ def with_new_names(values: Any, path: Sequence[str] = (), warn: bool = True) -> 
     for key, item in values.items():
         new = KEYS.get(_pattern((*path, str(key))), str(key))
         if new != str(key) and new in values:
-            raise ValueError(f"{'.'.join((*path, key))}: the old name of {new}, which is there, too")
+            raise InputError(f"{'.'.join((*path, key))}: the old name of {new}, which is there, too")
         if new != str(key) and warn:
             warn_renamed(".".join((*path, key)), new)
         renamed[new] = with_new_names(item, (*path, str(new)), warn)

@@ -23,6 +23,7 @@ from training.shipped import config_names, configs_folder
 from trick_envs.agents.pretrained import PRETRAINED, manifest_file, pretrained_file
 from trick_envs.engine.game import Game
 from trick_envs.engine.registry import load_game
+from trick_envs.errors import InputError
 from trick_envs.evaluation.arena import LADDER, Plan, make_plan
 from trick_envs.evaluation.duplicate import Result
 from trick_envs.evaluation.seeds import Purpose
@@ -116,20 +117,20 @@ def finished_run(folder: Path) -> FinishedRun:
     """
     missing = [name for name in FILES if not (folder / name).is_file()]
     if missing:
-        raise ValueError(
+        raise InputError(
             f"{folder} holds no finished run (there is no {' and no '.join(missing)} in it): "
             "expected the folder of a run of trick train"
         )
     config = load_config(folder / "config.yaml")
     game = load_game(config.game, config.num_players, 1, **config.options)
     if config.opponent is not None:
-        raise ValueError(f"{folder} holds a best response to {config.opponent}: expected a policy trained by self-play")
+        raise InputError(f"{folder} holds a best response to {config.opponent}: expected a policy trained by self-play")
     if game.options != game.type.options:
-        raise ValueError(f"{folder} holds a run with options {game.options}: expected {game.type.options}")
+        raise InputError(f"{folder} holds a run with options {game.options}: expected {game.type.options}")
     policy = folder / "policy.onnx"
     content = policy.read_bytes()
     if len(content) > MAX_BYTES:
-        raise ValueError(f"{policy} has {len(content):,} bytes: expected at most {MAX_BYTES:,} (a smaller network)")
+        raise InputError(f"{policy} has {len(content):,} bytes: expected at most {MAX_BYTES:,} (a smaller network)")
     report = json.loads((folder / "evaluation.json").read_text(encoding="utf-8"))
     return FinishedRun(policy, content, config, report, game)
 

@@ -22,20 +22,22 @@ from training.ppo.best_response import verdict
 from training.report.page import Finished, write_report
 from training.report.snapshots import cross_table, past_players
 from training.report.tracker import CHECKPOINT, Monitor, load_progress
+from training.seeds import stream_seed
 from trick_envs.agents import make_agent
 from trick_envs.cli.progress import progress_bar
 from trick_envs.engine.game import Game
+from trick_envs.errors import TrickEnvsError
 from trick_envs.evaluation.duplicate import Result, evaluate, results_table
 from trick_envs.evaluation.plots import learning_curve
 from trick_envs.evaluation.seeds import Purpose
-from trick_envs.files import write_json, write_text
+from trick_envs.files import locked, write_json, write_text
 from trick_envs.parallel.executor import TaskExecutor, make_executor
 
 ONE_ENV = PPO(n_envs=1, n_steps=2, batch_size=2)  # for a model that plays no games itself
 FEWEST_GAMES = 64  # of a rollout worker, unless the config says otherwise: networks are slow on smaller batches
 
 
-class RunError(RuntimeError):
+class RunError(TrickEnvsError, RuntimeError):
     """A run that cannot start or continue; the message says what to do."""
 
 
@@ -57,16 +59,22 @@ def train(config: RunConfig, folder: Path, console: Console, ray: str | None = N
 
     Raises:
         RunError: if the folder contains a run, or the initial weights are missing or do not fit.
+        FolderInUseError: if another process trains in the folder.
         Interrupted: on Ctrl-C, after saving.
     """
-    if (folder / "config.yaml").exists():
-        raise RunError(f"{folder} holds a run already: continue it with --resume, or choose another --folder")
+    _is_free(folder)
     with make_executor(config.workers, ray) as executor:
         config = _with_rollout_workers(config, 1 if ray is None else executor.in_flight // 2)
         model = first_model(config)
-        folder.mkdir(parents=True, exist_ok=True)
-        write_text(folder / "config.yaml", dump_config(config))
-        return _run(config, folder, console, model, executor, ray)
+        with locked(folder):
+            _is_free(folder)  # another process may have begun one meanwhile
+            write_text(folder / "config.yaml", dump_config(config))
+            return _run(config, folder, console, model, executor, ray)
+
+
+def _is_free(folder: Path) -> None:
+    if (folder / "config.yaml").exists():
+        raise RunError(f"{folder} holds a run already: continue it with --resume, or choose another --folder")
 
 
 def _with_rollout_workers(config: RunConfig, workers: int) -> RunConfig:
@@ -90,16 +98,18 @@ def resume(folder: Path, console: Console, ray: str | None = None) -> list[Resul
 
     Raises:
         RunError: if there is no run, or it is finished.
+        FolderInUseError: if another process trains in the folder.
         Interrupted: on Ctrl-C, after saving.
     """
     if not (folder / "config.yaml").is_file():
         raise RunError(f"{folder} holds no run to resume (there is no config.yaml in it)")
-    if (folder / "evaluation.json").exists():
-        raise RunError(f"the run in {folder} is finished: its policy is {folder / 'policy.onnx'}")
-    config = load_config(folder / "config.yaml")
-    model = _saved_model(config, folder)
-    with make_executor(config.workers, ray) as executor:
-        return _run(config, folder, console, model, executor, ray)
+    with locked(folder):
+        if (folder / "evaluation.json").exists():
+            raise RunError(f"the run in {folder} is finished: its policy is {folder / 'policy.onnx'}")
+        config = load_config(folder / "config.yaml")
+        model = _saved_model(config, folder)
+        with make_executor(config.workers, ray) as executor:
+            return _run(config, folder, console, model, executor, ray)
 
 
 def _saved_model(config: RunConfig, folder: Path) -> SelfPlayPPO:
@@ -111,7 +121,7 @@ def _saved_model(config: RunConfig, folder: Path) -> SelfPlayPPO:
     stage = config.stages[progress["stage"]]
     env = self_play_games(config, stage if isinstance(stage, PPO) else ONE_ENV, progress["samples"])
     model = SelfPlayPPO.load(checkpoint, env=env, device=config.device)
-    model.set_random_seed(config.seed + progress["samples"])
+    model.set_random_seed(stream_seed(config.seed, progress["samples"]))
     model.num_timesteps = progress["done"]  # of this stage, even if the run was stopped between two
     return model
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from trick_envs.errors import InputError
+
 _HERE = Path(__file__).parent
 
 
@@ -32,7 +34,7 @@ def find_config(named: str) -> Path:
         return path
     if named in config_names():
         return configs_folder() / f"{named}.yaml"
-    raise ValueError(
+    raise InputError(
         f"{named!r}: there is no such file, and no such config in {configs_folder()}: expected the path of a YAML "
         f"file, or one of {', '.join(config_names())}"
     )

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from sb3_contrib import MaskablePPO
 
@@ -27,6 +28,7 @@ from training.expert.labels import EARLIER, Labels, LabelTask, label
 from training.networks.policy import ILLEGAL, matrix_precision, weights_of
 from training.ppo.self_play import gather
 from training.report.tracker import Monitor
+from training.seeds import stream_seed
 from trick_envs.agents.policy_files import read_policy_files
 from trick_envs.files import replacing
 from trick_envs.parallel.executor import TaskExecutor
@@ -52,7 +54,7 @@ def train_by_search(
         folder: of the run; labels are kept in it until they are replaced.
         executor: of the workers.
     """
-    torch.manual_seed(config.seed + monitor.done)
+    torch.manual_seed(stream_seed(config.seed, monitor.done))
     policy = model.policy
     policy.precision = matrix_precision(config.precision, model.device)
     buffer = ReplayBuffer(folder / "labels", stage.replay_capacity, monitor.tasks)
@@ -225,24 +227,24 @@ class ExpertTrainer:
 
     def _target(self, labels: Labels, rows: Any) -> tuple[torch.Tensor, torch.Tensor]:
         """The distributions to imitate, ``(batch, A)``, and the search's choices, ``(batch,)``."""
-        picks = torch.from_numpy(labels.picks[rows].astype(np.int64)).to(self._device)
+        picks = self._tensor(labels.picks[rows], np.int64)
         if self._stage.target == "argmax":
             return torch.nn.functional.one_hot(picks, labels.masks.shape[1]).float(), picks
         scores = standard_scores(
-            *(
-                torch.from_numpy(each[rows].astype(np.float32))
-                for each in (labels.advantages, labels.variances, labels.counts)
-            )
+            *(self._tensor(each[rows], np.float32) for each in (labels.advantages, labels.variances, labels.counts))
         )
-        moved, possible = self._stage.inverse_temperature * scores, torch.from_numpy(labels.masks[rows]) != 0
-        tried = torch.from_numpy(labels.counts[rows].astype(np.int64)) > 0
+        moved, possible = self._stage.inverse_temperature * scores, self._tensor(labels.masks[rows], np.int64) != 0
+        tried = self._tensor(labels.counts[rows], np.int64) > 0
         if self._stage.target == "kl_prior":
-            moved = moved + torch.from_numpy(labels.logits[rows].astype(np.float32))
+            moved = moved + self._tensor(labels.logits[rows], np.float32)
         else:  # of an action that was not tried nothing is known, and without any other the choice is all there is
             possible = torch.where(
                 tried.any(1, keepdim=True), tried, torch.nn.functional.one_hot(picks, tried.shape[1]) > 0
             )
-        return torch.softmax(torch.where(possible, moved, ILLEGAL), 1).to(self._device), picks
+        return torch.softmax(torch.where(possible, moved, ILLEGAL), 1), picks
+
+    def _tensor(self, array: npt.NDArray[Any], dtype: type[np.generic]) -> torch.Tensor:
+        return torch.from_numpy(array.astype(dtype)).to(self._device)
 
 
 SPREAD = 0.25  # points: an error that is always there

@@ -16,6 +16,7 @@ from training.old_names import with_new_names
 from trick_envs.agents.policy import PolicyAgent
 from trick_envs.agents.pretrained import PRETRAINED, pretrained_policy
 from trick_envs.engine.game import Game
+from trick_envs.errors import InputError
 
 
 def initial_file(init_from: str, game: Game) -> Path:
@@ -26,7 +27,7 @@ def initial_file(init_from: str, game: Game) -> Path:
     """
     path = pretrained_policy(game) if init_from == PRETRAINED else Path(init_from)
     if not path.is_file():
-        raise ValueError(f"init_from: {init_from}: there is no such file")
+        raise InputError(f"init_from: {init_from}: there is no such file")
     return path
 
 
@@ -41,7 +42,7 @@ def network_of(init_from: str, game: Game) -> Network:
         return load_config(path.with_name("config.yaml")).network
     network = PolicyAgent(path, game).metadata.get("run", {}).get("network")
     if network is None:
-        raise ValueError(f"init_from: {init_from} does not say which network it is: expected a policy from trick train")
+        raise InputError(f"init_from: {init_from} does not say which network it is: expected a policy from trick train")
     return Network.model_validate(with_new_names(network, ["network"], warn=False))
 
 
@@ -64,7 +65,7 @@ def load_initial(model: Any, init_from: str, game: Game) -> None:
     try:
         model.set_parameters(str(path), device=model.device)
     except (OSError, ValueError, RuntimeError):
-        raise ValueError(f"init_from: {init_from} is not a policy.zip of this game and this network") from None
+        raise InputError(f"init_from: {init_from} is not a policy.zip of this game and this network") from None
 
 
 def _load_weights(policy: SelfPlayPolicy, path: Path, init_from: str) -> None:
@@ -79,7 +80,7 @@ def _load_weights(policy: SelfPlayPolicy, path: Path, init_from: str) -> None:
             shapes = [array.shape for array in found]
             if shapes != [parameter.shape]:
                 there = " and ".join(map(str, shapes)) or "missing"
-                raise ValueError(
+                raise InputError(
                     f"init_from: {init_from} is a policy of another network: its {names[0]} is {there}, but that of "
                     f"the config is {tuple(parameter.shape)}"
                 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import zipfile
+from collections.abc import Mapping
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -180,10 +182,14 @@ class InPlaceReLU(torch.nn.ReLU):
         super().__init__(inplace=True)
 
 
-def save_model(model: Any, path: Path) -> None:
-    """Saves an SB3 model; the file is replaced atomically."""
-    with replacing(path) as temporary, temporary.open("wb") as file:
-        model.save(file)
+def save_model(model: Any, path: Path, notes: Mapping[str, str] | None = None) -> None:
+    """Saves an SB3 model, and texts by name in the same ZIP file, which is replaced atomically."""
+    with replacing(path) as temporary:
+        with temporary.open("wb") as file:
+            model.save(file)
+        with zipfile.ZipFile(temporary, "a") as archive:
+            for name, text in (notes or {}).items():
+                archive.writestr(name, text)
 
 
 def weights_of(policy: torch.nn.Module) -> Weights:

@@ -16,6 +16,7 @@ from training.networks.policy import SelfPlayPolicy, matrix_precision, network_k
 from training.ppo.rollouts import RolloutWorkers, self_play_env
 from training.ppo.self_play import SelfPlayBuffer, SelfPlayVecEnv
 from training.report.tracker import Monitor
+from training.seeds import stream_seed
 from trick_envs.agents.policy_files import read_policy_files
 from trick_envs.evaluation.seeds import SEEDS_PER_RUN, Purpose, match_seeds
 from trick_envs.parallel.executor import TaskExecutor
@@ -108,7 +109,7 @@ def prepare(config: RunConfig, stage: PPO, model: MaskablePPO) -> None:
     torch.set_num_threads(config.threads)
     torch.distributions.Distribution.set_default_validate_args(False)
     model.policy.precision = matrix_precision(config.precision, model.device)
-    model.rollout_buffer.attach(model.env, stage.reward_scale, config.seed + model.num_timesteps)
+    model.rollout_buffer.attach(model.env, stage.reward_scale, stream_seed(config.seed, model.num_timesteps))
 
 
 def set_reference(model: MaskablePPO, stage: PPO, reference: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import time
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -120,19 +121,25 @@ class Monitor:
         return {name: value for name, value in learning.items() if math.isfinite(value)}
 
     def save(self, model: Any) -> None:
-        """Writes a checkpoint: the model, and all that ``progress.json`` tells."""
-        save_model(model, self._folder / CHECKPOINT)
+        """Writes a checkpoint: the model, and in the same file all that ``progress.json`` tells."""
         progress = {
             "stage": self.stage, "done": self.done, "samples": self.samples, "tasks": self.tasks,
             "seconds": round(self.seconds, 1), "history": self.history,
         }  # fmt: skip
-        write_json(self._folder / PROGRESS, progress)
+        save_model(model, self._folder / CHECKPOINT, {PROGRESS: json.dumps(progress)})  # a crash leaves both or none
+        write_json(self._folder / PROGRESS, progress)  # to look at
 
 
 def load_progress(folder: Path) -> dict[str, Any]:
-    """What ``save`` wrote last; empty, if a run has no checkpoint yet."""
-    file = folder / PROGRESS
-    progress = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
-    for entry in progress.get("history", []):
+    """What ``save`` wrote last, from the checkpoint itself; empty, if a run has none yet."""
+    checkpoint = folder / CHECKPOINT
+    if not checkpoint.is_file():
+        return {}
+    with zipfile.ZipFile(checkpoint) as archive:
+        if PROGRESS in archive.namelist():
+            progress = json.loads(archive.read(PROGRESS))
+        else:  # of the version before
+            progress = json.loads((folder / PROGRESS).read_text(encoding="utf-8"))
+    for entry in progress["history"]:
         entry["results"] = [Result.from_dict(result).as_dict() for result in entry["results"]]
     return progress
