@@ -31,7 +31,7 @@ from training.expert import learner as expert
 from training.expert.labels import Labels, LabelTask, label
 from training.expert.learner import ExpertTrainer, ReplayBuffer, standard_scores
 from training.networks.policy import NetworkAgent, SelfPlayPolicy, Weights, save_model, weights_of
-from training.ppo.algorithm import new_ppo, set_reference
+from training.ppo.algorithm import new_ppo
 from training.report import tracker as monitor
 from training.report.tracker import load_progress
 from trick_envs import BatchEnv
@@ -648,31 +648,6 @@ def test_a_kl_coef_keeps_the_policy_near_the_one_with_which_the_stage_began(tmp_
     assert same(begun, trained(make_config({**LABELS, "n_epochs": 20}), tmp_path / "again"))
     assert found[0.0] > 0.01
     assert found[1.0] < 0.5 * found[0.0]
-
-
-def test_a_kl_coef_weighs_the_divergence_next_to_the_entropy(tmp_path: Path) -> None:
-    config = make_config({**PLAY, "kl_coef": 0.3, "ent_coef": 0.02})
-    (stage,) = config.stages
-    model = new_ppo(config, stage)  # type: ignore[arg-type]
-    model.policy.load_state_dict(make_policy(config, 1).state_dict())
-    save_model(model, tmp_path / "anchor.zip")
-    anchor = weights_of(model.policy)
-    model.policy.load_state_dict(make_policy(config, 2).state_dict())
-    games = BatchEnv("donguri", 32, 3, 1)
-    games.reset(0)
-    seen, masks = torch.from_numpy(games.observations).float(), games.action_masks
-    actions = torch.from_numpy(masks.argmax(1))
-    with torch.no_grad():
-        _, free_chances, entropy = model.policy.evaluate_actions(seen, actions, masks)
-        set_reference(model, stage, tmp_path / "anchor.zip")  # type: ignore[arg-type]
-        _, chances, tied = model.policy.evaluate_actions(seen, actions, masks)
-        there = NetworkAgent.with_weights(games.game, config.network, anchor).evaluate(games.observations, masks)[0]
-        logs = torch.log_softmax(model.policy.logits_and_values(seen, masks)[0], 1)
-    expected = (logs.exp() * (logs - torch.log_softmax(torch.from_numpy(there), 1))).sum(1)
-    assert expected.min() > 0
-    torch.testing.assert_close(0.02 * (entropy - tied), 0.3 * expected, rtol=1e-3, atol=1e-5)
-    torch.testing.assert_close(chances, free_chances)
-    assert not [name for name in weights_of(model.policy) if "anchor" in name]
 
 
 @pytest.fixture(autouse=True)

@@ -152,6 +152,68 @@ def test_an_exported_mlp_is_the_mlp(tmp_path: Path) -> None:
     np.testing.assert_allclose(values, expected_values, rtol=0, atol=1e-5 * np.abs(expected_values).max())
 
 
+# --- compiled code ------------------------------------------------------------------------------------------------
+
+
+@every_game
+@pytest.mark.parametrize("depth", [1, 3])
+def test_compiled_code_computes_the_network_and_its_gradients(name: str, depth: int) -> None:
+    game = load_game(name)
+    policy = make_policy(game, Network(width=24, depth=depth))
+    observations, _ = positions(game)
+    seen = torch.from_numpy(observations)
+    generator = torch.Generator().manual_seed(1)
+    to_logits = torch.randn(len(seen), game.num_actions, generator=generator)
+    to_values = torch.randn(len(seen), 1, generator=generator)
+    found = []
+    for inputs in (seen.float(), seen):  # torch's own operations, and the compiled code
+        policy.zero_grad()
+        logits, values = policy.logits_and_values(inputs, None)
+        assert ("_Network" in type(logits.grad_fn).__name__) == (inputs is seen)
+        torch.autograd.backward((logits, values), (to_logits, to_values))
+        gradients = {key: weights.grad.clone() for key, weights in policy.named_parameters()}
+        found.append({"logits": logits.detach(), "values": values.detach(), **gradients})
+    expected, compiled = found
+    assert len(expected) == 2 + 3 * depth + 6
+    for key, numbers in expected.items():
+        largest = numbers.abs().max()
+        assert largest > 0.01, key
+        torch.testing.assert_close(compiled[key], numbers, rtol=0, atol=2e-5 * float(largest), msg=key)
+
+
+def test_compiled_code_takes_any_numbers_also_of_cards() -> None:
+    """More inputs than a game ever has: cards with several suits and ranks at once, negative numbers."""
+    game = load_game("tricky_express")
+    policy = make_policy(game, SUITS)
+    seen = torch.from_numpy(np.random.default_rng(0).integers(-2, 3, (64, game.layout.size), np.int8))
+    with torch.no_grad():
+        expected, expected_values = policy.logits_and_values(seen.float(), None)
+        logits, values = policy.logits_and_values(seen, None)
+        torch.testing.assert_close(logits, expected, rtol=0, atol=2e-5 * float(expected.abs().max()))
+        torch.testing.assert_close(values, expected_values, rtol=0, atol=2e-5 * float(expected_values.abs().max()))
+
+
+def test_actions_are_drawn_from_the_softmax_of_legal_logits() -> None:
+    game = load_game("donguri", 3)
+    policy = make_policy(game, SUITS)
+    observations, masks = positions(game)
+    row = int(masks.sum(1).argmax())
+    seen, legal = torch.from_numpy(observations[[row] * 20_000]), masks[[row] * 20_000]
+    torch.manual_seed(0)
+    with torch.no_grad():
+        actions, _, log_probs = policy(seen, action_masks=legal)
+        logits, _ = policy.logits_and_values(seen[:1], legal[:1])
+        best, _, of_best = policy(seen, True, legal)
+    expected = torch.log_softmax(logits, 1)[0]
+    torch.testing.assert_close(log_probs, expected[actions], rtol=0, atol=1e-5)
+    torch.testing.assert_close(of_best, expected[best], rtol=0, atol=1e-5)
+    assert (best == expected.argmax()).all()
+    counts = torch.bincount(actions, minlength=game.num_actions) / len(actions)
+    assert masks[row].sum() > 5
+    assert (counts[masks[row] == 0] == 0).all()
+    assert (counts - expected.exp()).abs().max() < 0.015
+
+
 # --- saved and sent -----------------------------------------------------------------------------------------------
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 from collections import defaultdict
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,9 +16,13 @@ from trick_envs import BatchEnv
 
 pytest.importorskip("sb3_contrib")
 from gymnasium import spaces
+from sb3_contrib import MaskablePPO
+from stable_baselines3.common.logger import KVWriter, Logger
 
 from training.config import RunConfig
-from training.networks.policy import SelfPlayPolicy, weights_of
+from training.networks.policy import SelfPlayPolicy, save_model, weights_of
+from training.ppo.algorithm import SelfPlayPPO, new_ppo, prepare, set_reference
+from training.ppo.loss import FIGURES, Batch, LossWeights, backward, masked_log_softmax, torch_loss
 from training.ppo.rollouts import RolloutTask, RolloutWorkers, collect
 from training.ppo.self_play import SelfPlayBuffer, SelfPlayVecEnv
 from trick_envs.parallel.executor import ThisProcess
@@ -153,6 +160,171 @@ def test_a_self_play_environment_has_the_games_spaces() -> None:
     assert not dones.any()
     games.observations[:] = 0
     assert after.any()  # a copy: SB3 stores it after the next step
+
+
+# --- the update ---------------------------------------------------------------------------------------------------
+
+
+def make_model(**stage: Any) -> tuple[RunConfig, Any]:
+    """A model with large random weights, prepared to learn."""
+    changes = {key: stage.pop(key) for key in ("precision", "network") if key in stage}
+    given = {"method": "ppo", "n_envs": 32, "n_steps": 40, "batch_size": 512, "learning_rate": 2e-3, **stage}
+    config = RunConfig.model_validate(
+        {"game": "donguri", "num_players": 3, "network": {"width": 12, "depth": 2}, "precision": "float32",
+         "stages": [given], **changes}
+    )  # fmt: skip
+    model = new_ppo(config, config.stages[0])  # type: ignore[arg-type]
+    shake(model.policy)
+    prepare(config, config.stages[0], model)  # type: ignore[arg-type]
+    return config, model
+
+
+def shake(policy: Any, seed: int = 0, by: float = 0.3) -> None:
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for weights in policy.parameters():
+            weights += by * torch.randn(weights.shape, generator=generator)
+
+
+class Journal(KVWriter):
+    """A logger's output that keeps what it gets."""
+
+    def __init__(self) -> None:
+        self.found: dict[str, Any] = {}
+
+    def write(self, key_values: dict[str, Any], key_excluded: dict[str, Any], step: int = 0) -> None:
+        self.found.update(key_values)
+
+    def close(self) -> None:
+        """Nothing to close."""
+
+
+def learn(model: Any, update: Callable[[Any], None]) -> dict[str, float]:
+    """Another update of two passes from the same samples; returns what was logged."""
+    journal = Journal()
+    model.set_logger(Logger(None, [journal]))
+    model.rollout_buffer._rng = np.random.default_rng(3)
+    update(model)
+    model.logger.dump()
+    return {key: float(value) for key, value in journal.found.items() if key.startswith("train/")}
+
+
+def rolled_out(model: Any) -> None:
+    """Collects a rollout, and moves the policy away from the one that played it."""
+    _, callback = model._setup_learn(10_000)
+    model.collect_rollouts(model.env, callback, model.rollout_buffer, model.n_steps)
+    shake(model.policy, 1, by=0.03)
+
+
+@pytest.mark.parametrize("network", [{"width": 12, "depth": 2}, {"kind": "mlp", "shared": [24]}])
+def test_an_update_is_that_of_sb3(network: dict[str, Any]) -> None:
+    """From the same samples in the same order come the same weights and the same log."""
+    _, model = make_model(network=network, n_epochs=3, ent_coef=0.05, clip_range=0.1)
+    rolled_out(model)
+    begun = {key: value.clone() for key, value in model.policy.state_dict().items()}
+    optimizer = copy.deepcopy(model.policy.optimizer.state_dict())
+    logged, weights = [], []
+    for update in (MaskablePPO.train, SelfPlayPPO.train):
+        model.policy.load_state_dict(begun)
+        model.policy.optimizer.load_state_dict(copy.deepcopy(optimizer))
+        logged.append(learn(model, update))
+        weights.append(weights_of(model.policy))
+    expected, found = logged
+    assert set(found) == set(expected)
+    assert expected["train/clip_fraction"] > 0.1
+    assert expected["train/approx_kl"] > 0.01
+    for key in set(expected) - {"train/n_updates"}:
+        assert found[key] == pytest.approx(expected[key], rel=2e-3, abs=1e-5), key
+    for key, before in begun.items():
+        moved = np.abs(weights[0][key] - before.numpy()).max() if key in weights[0] else None
+        if moved is not None:
+            assert moved > 1e-3
+            np.testing.assert_allclose(weights[1][key], weights[0][key], rtol=0, atol=0.02 * moved, err_msg=key)
+
+
+@pytest.mark.parametrize("kl_coef", [0.0, 0.7])
+def test_compiled_gradients_are_those_of_the_loss(kl_coef: float) -> None:
+    generator = torch.Generator().manual_seed(0)
+    rows, actions = 400, 9
+    logits, values = (torch.randn(rows, count, generator=generator) for count in (actions, 1))
+    masks = (torch.rand(rows, actions, generator=generator) < 0.5).to(torch.int8)
+    masks[:, 4] = 1
+    masks[:40, :4], masks[:40, 5:] = 0, 0  # forced
+    chosen = torch.multinomial(masks.float(), 1, generator=generator).squeeze(1)
+    log_probs = masked_log_softmax(logits + 0.3 * torch.randn(rows, actions, generator=generator), masks)
+    reference = masked_log_softmax(torch.randn(rows, actions, generator=generator), masks)
+    batch = Batch(
+        torch.zeros(rows, 0, dtype=torch.int8), masks, chosen, log_probs.gather(1, chosen[:, None]).squeeze(1),
+        torch.randn(rows, generator=generator), torch.randn(rows, generator=generator),
+        reference if kl_coef else reference[:, :0],
+    )  # fmt: skip
+    weights = LossWeights(clip_range=0.2, vf_coef=0.5, ent_coef=0.03, kl_coef=kl_coef)
+    logits.requires_grad_(), values.requires_grad_()
+    loss, expected = torch_loss(logits, values, batch, weights)
+    gradients = torch.autograd.grad(loss, (logits, values))
+    found = sum(
+        backward(logits[part], values[part], Batch(*(column[part] for column in batch)), weights, rows)
+        for part in (slice(0, 150), slice(150, rows))
+    )
+    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-6)
+    assert 0.1 < float(expected[FIGURES.index("clip_fraction")]) < 0.9
+    assert weights.total(dict(zip(FIGURES, found.tolist(), strict=True))) == pytest.approx(
+        float(loss.detach()), abs=1e-5
+    )
+    for tensor, gradient in zip((logits, values), gradients, strict=True):
+        torch.testing.assert_close(tensor.grad, gradient, rtol=1e-4, atol=1e-8)
+        assert gradient.abs().max() > 1e-4
+
+
+@pytest.mark.parametrize("ent_coef", [0.0, 0.02])
+def test_the_divergence_from_a_reference_is_a_term_of_its_own(ent_coef: float, tmp_path: Path) -> None:
+    """The entropy that is logged is the policy's, whatever the divergence weighs; so is the rest of the log."""
+    logged = {}
+    for kl_coef in (0.0, 0.3):
+        config, model = make_model(kl_coef=kl_coef, ent_coef=ent_coef, n_epochs=1, batch_size=1280)  # one step
+        rolled_out(model)
+        save_model(model, tmp_path / "reference.zip")
+        set_reference(model, config.stages[0], tmp_path / "reference.zip")  # type: ignore[arg-type]
+        shake(model.policy, 2, by=0.03)
+        (whole,) = model.rollout_buffer.get()
+        with torch.no_grad():
+            logs = masked_log_softmax(model.policy.logits_and_values(whole.observations, None)[0], whole.action_masks)
+            there = MaskablePPO.load(tmp_path / "reference.zip").policy
+            reference = masked_log_softmax(there.logits_and_values(whole.observations, None)[0], whole.action_masks)
+        divergence = float((logs.exp() * (logs - reference)).sum(1).mean())
+        logged[kl_coef] = learn(model, SelfPlayPPO.train)
+    free, tied = logged[0.0], logged[0.3]
+    assert set(tied) - set(free) == {"train/kl_to_reference"}
+    assert divergence > 0.003
+    assert tied["train/kl_to_reference"] == pytest.approx(divergence, rel=1e-4)
+    assert tied["train/loss"] - free["train/loss"] == pytest.approx(0.3 * divergence, rel=1e-3)
+    for key in ("entropy_loss", "policy_gradient_loss", "value_loss", "approx_kl"):
+        assert tied[f"train/{key}"] == pytest.approx(free[f"train/{key}"], rel=1e-5), key
+    again = MaskablePPO.load(tmp_path / "reference.zip")
+    assert set(again.policy.state_dict()) == set(model.policy.state_dict())
+
+
+def test_a_learner_in_another_precision_than_its_workers_measures_ratios_in_its_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A learner on CUDA may compute in bfloat16 while rollouts are float32: at the first step, all ratios are 1."""
+    monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: False)
+    config, model = make_model(precision="auto", n_epochs=1, batch_size=1280, rollout_workers=2)
+    stage: Any = config.stages[0]
+    shake(model.policy, 1)
+    model.workers = RolloutWorkers(ThisProcess(), config, stage, 7)
+    model.policy.precision = torch.bfloat16
+    _, callback = model._setup_learn(10_000)
+    model.collect_rollouts(model.env, callback, model.rollout_buffer, model.n_steps)
+    samples = model.rollout_buffer.batch()
+    with torch.no_grad():
+        logits, _ = model.policy.logits_and_values(samples.observations, None)
+        own = masked_log_softmax(logits, samples.masks).gather(1, samples.actions.unsqueeze(1)).squeeze(1)
+    used = torch.from_numpy(model.rollout_buffer.order()[0])
+    assert (own - samples.log_probs)[used].abs().max() > 1e-3  # rounding does change them
+    logged = learn(model, SelfPlayPPO.train)
+    assert abs(logged["train/approx_kl"]) < 1e-7
+    assert logged["train/clip_fraction"] == 0.0
 
 
 # --- rollouts by workers ------------------------------------------------------------------------------------------

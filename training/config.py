@@ -65,8 +65,6 @@ class PPO(Strict):
             raise ValueError(f"n_envs * n_steps is {samples}, fewer than batch_size ({self.batch_size})")
         if self.rollout_workers is not None and self.rollout_workers > self.n_envs:
             raise ValueError(f"rollout_workers: {self.rollout_workers} is more than n_envs ({self.n_envs})")
-        if self.kl_coef > 0.0 and self.ent_coef == 0.0:
-            raise ValueError("kl_coef: needs an ent_coef above 0")
         return self
 
 

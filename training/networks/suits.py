@@ -36,6 +36,9 @@ class SuitColumns(torch.nn.Module):
     Attributes:
         per_suit: C, how many numbers a suit has.
         others: G, how many belong to none.
+        sizes: how many numbers of an observation are a suit's, suits of cards, ranks of cards, and none of these.
+        suits: number of suits.
+        ranks: number of ranks.
     """
 
     order: torch.Tensor
@@ -60,13 +63,13 @@ class SuitColumns(torch.nn.Module):
             else:
                 own.append(where.start + places.reshape(suits, -1))
         sections = [np.concatenate(each, axis=-1).reshape(-1) for each in (own, flags, rank_flags, others)]
-        self._sizes = [len(section) for section in sections]
-        self._suits, self._ranks = suits, ranks
-        self.per_suit = self._sizes[0] // suits + self._sizes[2]
+        self.sizes = [len(section) for section in sections]
+        self.suits, self.ranks = suits, ranks
+        self.per_suit = self.sizes[0] // suits + self.sizes[2]
         names = torch.zeros(suits, 0) if game.type.suit_symmetric else torch.eye(suits)
         self.register_buffer("names", names, persistent=False)
         self.per_suit += names.shape[1]
-        self.others = self._sizes[3]
+        self.others = self.sizes[3]
         order = np.concatenate(sections)
         self.register_buffer("order", torch.from_numpy(order), persistent=False)
         factors = torch.from_numpy(1.0 / scales(game.layout)[order])
@@ -75,13 +78,13 @@ class SuitColumns(torch.nn.Module):
     def forward(self, observations: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """The suits' numbers and the others."""
         sorted_ = observations.index_select(1, self.order) * self.factors
-        ends = accumulate(self._sizes, initial=0)  # slices: in an ONNX file, torch.split makes a sequence
+        ends = accumulate(self.sizes, initial=0)  # slices: in an ONNX file, torch.split makes a sequence
         own, flags, ranks, others = (sorted_[:, begin:end] for begin, end in pairwise(ends))
-        suits = self._suits
-        cards = flags.reshape(-1, suits, self._sizes[1] // suits, 1) * ranks.reshape(
-            -1, 1, self._sizes[1] // suits, self._ranks
+        suits = self.suits
+        cards = flags.reshape(-1, suits, self.sizes[1] // suits, 1) * ranks.reshape(
+            -1, 1, self.sizes[1] // suits, self.ranks
         )
-        parts = [own.reshape(-1, suits, self._sizes[0] // suits), cards.flatten(2)]
+        parts = [own.reshape(-1, suits, self.sizes[0] // suits), cards.flatten(2)]
         if self.names.numel():
             parts.append(self.names.expand(own.shape[0], suits, suits))
         return torch.cat(parts, dim=2), others

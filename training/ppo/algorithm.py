@@ -9,11 +9,12 @@ from typing import Any
 import torch
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.callbacks import BaseCallback
-from stable_baselines3.common.utils import LinearSchedule
+from stable_baselines3.common.utils import LinearSchedule, explained_variance
 
 from training.config import PPO, RunConfig
 from training.networks.policy import SelfPlayPolicy, matrix_precision, network_kwargs, weights_of
-from training.ppo.rollouts import RolloutWorkers, self_play_env
+from training.ppo.loss import FIGURES, Batch, LossWeights, backward, masked_log_softmax
+from training.ppo.rollouts import RolloutWorkers, play, self_play_env
 from training.ppo.self_play import SelfPlayBuffer, SelfPlayVecEnv
 from training.report.tracker import Monitor
 from training.seeds import stream_seed
@@ -27,16 +28,30 @@ class SelfPlayPPO(MaskablePPO):
 
     Attributes:
         workers: who collects them; ``None``: this process.
+        reference: the policy from which the divergence is measured; ``None``: there is none.
+        kl_coef: weight of that divergence in the loss.
     """
 
     workers: RolloutWorkers | None = None
+    reference: SelfPlayPolicy | None = None
+    kl_coef: float = 0.0
 
     def collect_rollouts(
         self, env: Any, callback: BaseCallback, rollout_buffer: Any, n_rollout_steps: int, use_masking: bool = True
     ) -> bool:
-        if self.workers is None:
-            return super().collect_rollouts(env, callback, rollout_buffer, n_rollout_steps, use_masking)
         callback.on_rollout_start()
+        if self.workers is None:
+            self.policy.set_training_mode(False)
+            rollout_buffer.reset()
+
+            def stepped() -> bool:
+                self.num_timesteps += env.num_envs
+                return callback.on_step()
+
+            if not play(self.policy, env, rollout_buffer, stepped):
+                return False
+            callback.on_rollout_end()
+            return True
         rollout_buffer.load_samples(self.workers.collect(weights_of(self.policy), self.num_timesteps))
         self.num_timesteps += env.num_envs * n_rollout_steps
         if not callback.on_step():
@@ -45,7 +60,68 @@ class SelfPlayPPO(MaskablePPO):
         return True
 
     def _excluded_save_params(self) -> list[str]:
-        return [*super()._excluded_save_params(), "workers"]
+        return [*super()._excluded_save_params(), "workers", "reference"]
+
+    def train(self) -> None:
+        """Learns from the rollout: SB3's update, with the loss of ``training/ppo/loss.py``.
+
+        Raises:
+            ValueError: if ``clip_range_vf`` or ``target_kl`` is set, which this update does not know.
+        """
+        if self.clip_range_vf is not None or self.target_kl is not None:
+            raise ValueError("clip_range_vf, target_kl: expected None")
+        policy, buffer = self.policy, self.rollout_buffer
+        policy.set_training_mode(True)
+        self._update_learning_rate(policy.optimizer)
+        weights = LossWeights(
+            self.clip_range(self._current_progress_remaining), self.vf_coef, self.ent_coef, self.kl_coef
+        )
+        samples = buffer.batch()
+        if self.workers is not None and self.workers.precision != policy.precision:
+            chosen = samples.actions.unsqueeze(1)
+            samples = samples._replace(log_probs=_log_probs(policy, samples).gather(1, chosen).squeeze(1))
+        if self.reference is not None:
+            samples = samples._replace(reference=_log_probs(self.reference, samples))
+        passes = []
+        for _ in range(self.n_epochs):
+            figures = [self._step(samples.rows(rows), weights) for rows in buffer.order(self.batch_size)]
+            passes.append(torch.stack(figures).mean(0))
+            self._n_updates += 1
+        means = dict(zip(FIGURES, torch.stack(passes).mean(0).tolist(), strict=True))
+        means["approx_kl"] = float(passes[-1][FIGURES.index("approx_kl")])  # of the last pass, as SB3 logs it
+        last = dict(zip(FIGURES, figures[-1].tolist(), strict=True))
+        if self.reference is None:
+            del means["kl_to_reference"]
+        for name, value in means.items():
+            self.logger.record(f"train/{name}", value)
+        self.logger.record("train/loss", weights.total(last))
+        self.logger.record("train/explained_variance", explained_variance(buffer.values, buffer.returns))
+        self.logger.record("train/n_updates", self._n_updates, exclude="tensorboard")
+        self.logger.record("train/clip_range", weights.clip_range)
+
+    def _step(self, batch: Batch, weights: LossWeights) -> torch.Tensor:
+        """Learns from a minibatch; returns the means of ``FIGURES``."""
+        policy, size = self.policy, len(batch.actions)
+        if self.normalize_advantage:
+            scaled = (batch.advantages - batch.advantages.mean()) / (batch.advantages.std() + 1e-8)
+            batch = batch._replace(advantages=scaled)
+        policy.optimizer.zero_grad()
+        figures = torch.zeros(len(FIGURES), dtype=torch.float64, device=self.device)
+        for part in batch.parts(policy.rows_at_a_time):
+            logits, values = policy.logits_and_values(part.observations, None)
+            figures += backward(logits, values, part, weights, size)
+        torch.nn.utils.clip_grad_norm_(policy.parameters(), self.max_grad_norm)
+        policy.optimizer.step()
+        return figures
+
+
+def _log_probs(policy: SelfPlayPolicy, samples: Batch) -> torch.Tensor:
+    """What a policy says of all samples, ``(N, A)``."""
+    with torch.no_grad():
+        parts = samples.parts(policy.rows_at_a_time)
+        return torch.cat(
+            [masked_log_softmax(policy.logits_and_values(part.observations, None)[0], part.masks) for part in parts]
+        )
 
 
 def train_ppo(config: RunConfig, stage: PPO, model: SelfPlayPPO, monitor: Monitor, executor: TaskExecutor) -> None:
@@ -112,12 +188,12 @@ def prepare(config: RunConfig, stage: PPO, model: MaskablePPO) -> None:
     model.rollout_buffer.attach(model.env, stage.reward_scale, stream_seed(config.seed, model.num_timesteps))
 
 
-def set_reference(model: MaskablePPO, stage: PPO, reference: Path) -> None:
-    """From now on the loss also has the divergence from the policy in the file ``reference``, times ``kl_coef``."""
+def set_reference(model: SelfPlayPPO, stage: PPO, reference: Path) -> None:
+    """Makes the policy in the file ``reference`` the reference, with the stage's weight of the divergence from it."""
+    model.reference, model.kl_coef = None, stage.kl_coef
     if stage.kl_coef > 0.0:
-        other = copy.deepcopy(model.policy)
-        other.load_state_dict(MaskablePPO.load(reference, device=model.device).policy.state_dict())
-        model.policy.tie_to(other, stage.kl_coef / stage.ent_coef)
+        model.reference = copy.deepcopy(model.policy)
+        model.reference.load_state_dict(MaskablePPO.load(reference, device=model.device).policy.state_dict())
 
 
 class _Callback(BaseCallback):

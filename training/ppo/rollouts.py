@@ -6,6 +6,7 @@ worker keeps nothing between two rollouts: if it is lost, another one plays the 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy as np
 import torch
 
 from training.config import PPO, RunConfig
-from training.networks.policy import Weights, matrix_precision, policy_with_weights
+from training.networks.policy import SelfPlayPolicy, Weights, matrix_precision, policy_with_weights
 from training.ppo.best_response import BestResponseVecEnv
 from training.ppo.self_play import Samples, SelfPlayBuffer, SelfPlayVecEnv, Waiting
 from trick_envs.agents.policy_files import PolicyFiles, make_agent_from, read_policy_files
@@ -59,6 +60,35 @@ def self_play_env(config: RunConfig, num_envs: int, seed: int, files: PolicyFile
     return BestResponseVecEnv(games, seed, make_agent_from(files, config.opponent, games.game, player_seed))
 
 
+def play(
+    policy: SelfPlayPolicy, env: SelfPlayVecEnv, buffer: SelfPlayBuffer, go_on: Callable[[], bool] = lambda: True
+) -> bool:
+    """Fills a buffer, from where the games stand.
+
+    Args:
+        policy: plays all seats.
+        env: the games.
+        buffer: attached to them, and reset.
+        go_on: called after every step; ``False`` stops.
+
+    Returns:
+        whether the buffer is full, and its samples have their advantages.
+    """
+    games, device = env.games, policy.device
+    with torch.no_grad():
+        for _ in range(buffer.buffer_size):
+            observations, masks = games.observations, games.action_masks
+            found = policy(torch.from_numpy(observations).to(device), action_masks=masks)
+            actions, values, log_probs = (each.reshape(-1).numpy(force=True) for each in found)
+            buffer.note_decisions(observations, masks, actions, values, log_probs)
+            env.step_async(actions)  # the whole step: what step_wait returns is for SB3 alone
+            buffer.note_rewards()
+            if not go_on():
+                return False
+    buffer.compute_returns_and_advantage(None, None)
+    return True
+
+
 def collect(
     task: RolloutTask, weights: Weights, files: PolicyFiles, standing: Standing | None
 ) -> tuple[Samples, Standing]:
@@ -74,7 +104,7 @@ def collect(
     config, stage = task.config, task.stage
     game = config.make_game()
     players = [] if config.opponent is None else [config.opponent]
-    with torch.random.fork_rng(devices=[]), torch.no_grad(), compiled_once(game, "rollouts", *players):
+    with torch.random.fork_rng(devices=[]), compiled_once(game, "rollouts", *players):
         policy = policy_with_weights(game, config.network, weights)
         policy.precision = matrix_precision(config.precision, policy.device)
         torch.manual_seed(int(np.random.SeedSequence((task.first_seed, task.done)).generate_state(1)[0]))
@@ -88,14 +118,7 @@ def collect(
             env.games.states[:] = standing.states
             env.games.observe()
             buffer.load_pending(standing.waiting)
-        nothing = np.zeros(0)  # what SB3 also stores, and this buffer does not
-        for _ in range(stage.n_steps):
-            observations, masks = env.games.observations.copy(), env.games.action_masks.copy()
-            actions, values, log_probs = policy(torch.from_numpy(observations), action_masks=masks)
-            chosen = actions.numpy()
-            env.step(chosen)
-            buffer.add(observations, chosen, nothing, nothing, values, log_probs, masks)
-        buffer.compute_returns_and_advantage(None, None)
+        play(policy, env, buffer)
         samples = buffer.samples()
         buffer.reset()
         return samples, Standing(env.games.states.copy(), buffer.waiting())
@@ -109,10 +132,14 @@ class RolloutWorkers:
         config: of the run.
         stage: the stage.
         first_seed: of the match with which the first game begins.
+
+    Attributes:
+        precision: in which the workers compute their log-probabilities.
     """
 
     def __init__(self, executor: TaskExecutor, config: RunConfig, stage: PPO, first_seed: int) -> None:
         self._executor, self._config, self._stage = executor, config, stage
+        self.precision = matrix_precision(config.precision, torch.device("cpu"))
         self._files = executor.share(read_policy_files([] if config.opponent is None else [config.opponent]))
         parts = np.array_split(np.arange(stage.n_envs), stage.rollout_workers or 1)
         self._parts = [(len(part), first_seed + int(part[0])) for part in parts]

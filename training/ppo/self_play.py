@@ -24,6 +24,7 @@ from gymnasium import spaces
 from sb3_contrib.common.maskable.buffers import MaskableRolloutBuffer, MaskableRolloutBufferSamples
 from stable_baselines3.common.vec_env import VecEnv
 
+from training.ppo.loss import Batch
 from trick_envs.engine.batch import BatchEnv
 
 WAITING, LAST = -1, -2  # instead of the row of the seat's next decision: not made yet; the match has ended
@@ -231,25 +232,26 @@ class SelfPlayBuffer(MaskableRolloutBuffer):
         self.values = self._value[ready]  # SB3 logs the explained variance
         self.returns = self.values + self._advantage[ready]
 
-    def add(
+    def note_decisions(
         self,
-        obs: npt.NDArray[Any],
-        action: npt.NDArray[Any],
-        reward: npt.NDArray[Any],
-        episode_start: npt.NDArray[Any],
-        value: torch.Tensor,
-        log_prob: torch.Tensor,
-        action_masks: Any = None,
+        observations: npt.NDArray[Any],
+        masks: npt.NDArray[Any],
+        actions: npt.NDArray[Any],
+        values: npt.NDArray[Any],
+        log_probs: npt.NDArray[Any],
     ) -> None:
-        """Adds one decision per game; rewards and ends are read from the environment."""
+        """Copies one decision per game, ``(n_envs, …)`` each, before it is played."""
         first = self.pos * self.n_envs
         now = slice(first, first + self.n_envs)
-        self._seen[now], self._masks[now] = obs, np.asarray(action_masks).reshape(self.n_envs, -1)
-        self._chosen[now] = action.reshape(-1)
-        self._value[now], self._log_prob[now] = value.reshape(-1).numpy(force=True), log_prob.numpy(force=True)
+        given = (observations, masks, actions, values, log_probs)
+        for column, rows in zip(self._columns(), given, strict=True):
+            column[now] = rows
+
+    def note_rewards(self) -> None:
+        """After the decisions have been played: reads from the environment who made them, rewards and ends."""
         env = self._env
         _add_decisions(
-            first,
+            self.pos * self.n_envs,
             env.acted,
             env.rewards,
             env.terminated,
@@ -262,17 +264,43 @@ class SelfPlayBuffer(MaskableRolloutBuffer):
         self.pos += 1
         self.full = self.pos == self.buffer_size
 
+    def add(
+        self,
+        obs: npt.NDArray[Any],
+        action: npt.NDArray[Any],
+        reward: npt.NDArray[Any],
+        episode_start: npt.NDArray[Any],
+        value: torch.Tensor,
+        log_prob: torch.Tensor,
+        action_masks: Any = None,
+    ) -> None:
+        """SB3's way to add one decision per game, after it has been played."""
+        masks = np.asarray(action_masks).reshape(self.n_envs, -1)
+        values = value.reshape(-1).numpy(force=True)
+        self.note_decisions(obs, masks, action.reshape(-1), values, log_prob.numpy(force=True))
+        self.note_rewards()
+
     def compute_returns_and_advantage(self, last_values: Any, dones: Any) -> None:
         """Computes advantages of all decisions whose successor is known; the others wait for the next rollout."""
         used = self._new + self._carried
         _estimate(used, self._new, self._next, self._reward, self._value, self._advantage, self.gamma, self.gae_lambda)
         self._learn_from(np.flatnonzero(self._next[:used] != WAITING))
 
+    def batch(self) -> Batch:
+        """All rows on the device, without a reference; ``order`` says which of them are samples."""
+        columns = (self._seen, self._masks, self._chosen, self._log_prob, self._advantage)
+        returns = self._advantage + self._value
+        nothing = np.empty((len(returns), 0), np.float32)
+        return Batch(*(torch.from_numpy(column).to(self.device) for column in (*columns, returns, nothing)))
+
+    def order(self, batch_size: int | None = None) -> list[npt.NDArray[np.int64]]:
+        """The rows of all samples once, in random order, in batches of nearly equal size, about ``batch_size``."""
+        batches = 1 if batch_size is None else max(1, round(len(self._ready) / batch_size))
+        return np.array_split(self._rng.permutation(self._ready), batches)
+
     def get(self, batch_size: int | None = None) -> Iterator[MaskableRolloutBufferSamples]:
-        """All samples once, in random order, in batches of nearly equal size, about ``batch_size``."""
-        count = len(self._ready)
-        batches = 1 if batch_size is None else max(1, round(count / batch_size))
-        for rows in np.array_split(self._rng.permutation(self._ready), batches):
+        """SB3's way to get all samples once, in the order of ``order``."""
+        for rows in self.order(batch_size):
             advantage, value = self._advantage[rows], self._value[rows]
             yield MaskableRolloutBufferSamples(
                 *map(
