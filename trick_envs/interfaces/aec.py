@@ -13,16 +13,16 @@ from pettingzoo import AECEnv
 from pettingzoo.utils.env_logger import EnvLogger
 
 from trick_envs.engine.batch import reward_mode
+from trick_envs.engine.direct import direct
 from trick_envs.engine.game import Game
 from trick_envs.engine.inspect import phase_name, why_illegal
 from trick_envs.engine.kernels.observing import ROOM_BEHIND
-from trick_envs.engine.kernels.playing import ILLEGAL
 from trick_envs.engine.rng import checked_seed, fresh_seed
 from trick_envs.engine.state import States
 from trick_envs.errors import IllegalAction
 from trick_envs.interfaces.rendering import ALL, FPS, MODES, Rendering
 from trick_envs.matches.fixed_deals import GivenDeal, read_dealer, read_deals
-from trick_envs.matches.match import SEAT_BITS, Match
+from trick_envs.matches.match import Match
 from trick_envs.matches.viewing import match_view
 from trick_envs.view import TableView
 
@@ -39,6 +39,7 @@ _ONLY_AFTER_RESET = frozenset(
     }
 )
 _RESET_OPTIONS = ("dealer", "deals")
+_empty, _FLOAT, _BYTE = np.empty, np.dtype(np.float32), np.dtype(np.int8)  # looked up once: they cost as much as a play
 
 
 class RawEnv(AECEnv[str, Any, Any]):
@@ -100,9 +101,8 @@ class RawEnv(AECEnv[str, Any, Any]):
     _ends_by_illegal = False  # whether it can be
 
     def _bind(self) -> None:
-        self._observe = self.game.kernels.observe_float
-        self._size, self._num_actions = self.game.layout.size, self.game.num_actions
-        self._scratch = np.empty(self._size + ROOM_BEHIND, np.int8)
+        self._shape, self._mask_shape = (self.game.layout.size,), (self.game.num_actions,)
+        self._scratch = np.empty(self.game.layout.size + ROOM_BEHIND, np.int8)
 
     # --- PettingZoo ---------------------------------------------------------------------------------------------
 
@@ -139,6 +139,10 @@ class RawEnv(AECEnv[str, Any, Any]):
     def _begin(self, match: Match) -> None:
         """Starts with a match that has just been dealt."""
         self._match, self._states, self._play = match, match.states, match.play
+        self._observe = direct(
+            self.game.kernels.observe_float,
+            *(self._states, 0, self._scratch, np.empty(self._shape, _FLOAT), np.empty(self._mask_shape, _BYTE)),
+        )
         self.agents = self.possible_agents[:]
         self.rewards = dict.fromkeys(self.agents, 0.0)
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
@@ -147,7 +151,7 @@ class RawEnv(AECEnv[str, Any, Any]):
         self.infos: dict[str, dict[str, Any]] = {agent: {} for agent in self.agents}
         self._skip_agent_selection = None
         self._paid = self._finished = self._illegal = False
-        self.agent_selection = self.possible_agents[int(self._states["seat"][0])]
+        self.agent_selection = self.possible_agents[match.seat]
 
     def step(self, action: Any) -> None:
         """Plays the card that ``agent_selection`` names.
@@ -155,45 +159,59 @@ class RawEnv(AECEnv[str, Any, Any]):
         Raises:
             IllegalAction: names the seat, the card and the rule. Nothing has changed then.
         """
-        agents = self.agents
-        if not agents:
+        if not self.agents:
             EnvLogger.warn_step_after_terminated_truncated()
             return
-        agent = self.agent_selection
         if self._finished:
             self._was_dead_step(action)
             return
-        played = action if type(action) is int else ILLEGAL if action is None else int(action)
-        result = self._play(played)
-        if result == ILLEGAL:
-            if action is None:
-                raise IllegalAction(f"{agent} has to name a card, not None: it is not done yet")
+        if action is None:
+            raise IllegalAction(f"{self.agent_selection} has to name a card, not None: it is not done yet")
+        played = action if type(action) is int else int(action)
+        if not self._advance(played):
             raise IllegalAction(why_illegal(self.game, self._states, played))
+
+    def _advance(self, action: int) -> bool:
+        """Plays an action and pays; returns whether it was legal. If not, nothing has changed."""
+        result = self._play(action)
+        if result < 0:
+            return False
+        match, agents = self._match, self.possible_agents
+        assert match is not None
         if self._paid:
             self.rewards = dict.fromkeys(agents, 0.0)
             self._paid = False
-        self._cumulative_rewards[agent] = 0.0
-        if result > SEAT_BITS:
-            match = self._match
-            assert match is not None
-            paid = match.deals[-1 if match.over else -2].rewards
-            for each, reward in zip(agents, paid, strict=True):
+        self._cumulative_rewards[self.agent_selection] = 0.0
+        if result:
+            for each, reward in zip(agents, match.ended.rewards, strict=True):
                 self.rewards[each] = reward
                 self._cumulative_rewards[each] += reward
             self._paid = True
             if match.over:
                 self._finished = True
                 self.terminations = dict.fromkeys(agents, True)
-            result &= SEAT_BITS
-        self.agent_selection = self.possible_agents[result]
+        self.agent_selection = agents[match.seat]
         if self.render_mode == "human":
             self.render()
+        return True
 
     def observe(self, agent: str) -> dict[str, npt.NDArray[Any]]:
         """What a seat sees now, for any seat and at any time, also after the end; returns new arrays."""
-        observation, mask = np.empty(self._size, np.float32), np.empty(self._num_actions, np.int8)
+        observation, mask = _empty(self._shape, _FLOAT), _empty(self._mask_shape, _BYTE)
         self._observe(self._states, self._seats[agent], self._scratch, observation, mask)
         return {"observation": observation, "action_mask": mask}
+
+    def last(self, observe: bool = True) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Observation, cumulative reward, termination, truncation and info of the agent that is to act."""
+        agent = self.agent_selection
+        seen = self.observe(agent) if observe else None
+        return (
+            seen,
+            self._cumulative_rewards[agent],
+            self.terminations[agent],
+            self.truncations[agent],
+            self.infos[agent],
+        )
 
     def state(self) -> npt.NDArray[np.float32]:
         """The position with all hidden information: ``(S,) float32`` (``game.state_layout`` says what is where)."""
@@ -344,4 +362,4 @@ class RawEnv(AECEnv[str, Any, Any]):
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
 
-_NOT_PICKLED = frozenset({"_match", "_states", "_play", "_observe", "_scratch"})
+_NOT_PICKLED = frozenset({"_match", "_states", "_play", "_observe", "_scratch"})  # "_bind" and "_begin" make them

@@ -16,7 +16,6 @@ from pettingzoo.utils.env_logger import EnvLogger
 
 from trick_envs.engine.arguments import unknown_argument
 from trick_envs.engine.registry import game_type, load_game
-from trick_envs.errors import IllegalAction
 from trick_envs.interfaces.aec import RawEnv
 from trick_envs.interfaces.describe import describe_arguments, describe_game
 
@@ -52,16 +51,14 @@ class Env(RawEnv):
         if self._finished:
             self._was_dead_step(action)
             return
-        try:
-            super().step(action)
-        except IllegalAction:
+        if not self._advance(action if type(action) is int else int(action)):
             EnvLogger.warn_on_illegal_move()
             self._end_by_illegal(agent)
 
     def observe(self, agent: str) -> dict[str, npt.NDArray[Any]]:
         if not self._has_reset:
             EnvLogger.error_observe_before_reset()
-        seen = super().observe(agent)
+        seen = RawEnv.observe(self, agent)
         if self._illegal:
             seen["action_mask"][:] = 0
         return seen

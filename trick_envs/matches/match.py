@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trick_envs.engine.batch import reward_mode
+from trick_envs.engine.direct import direct
 from trick_envs.engine.game import Game
 from trick_envs.engine.inspect import dealt, phase_name, why_illegal
 from trick_envs.engine.kernels.playing import DEAL_ENDED, ILLEGAL, MATCH_ENDED
@@ -24,7 +25,7 @@ from trick_envs.engine.rng import checked_seed
 from trick_envs.errors import IllegalAction
 from trick_envs.matches.fixed_deals import GivenDeal
 
-SEAT_BITS = DEAL_ENDED - 1
+_ENDS = DEAL_ENDED + MATCH_ENDED
 _MAGIC = b"trick_envs match 1 "
 
 
@@ -62,6 +63,7 @@ class Match:
         game: the game.
         states: ``(1,)`` records: the position.
         deals: the deals so far; the last one is being played, until the match is over.
+        seat: the seat to act; after the end, the one whose dead step comes first in PettingZoo.
         over: whether the match has ended.
         notes: further entries of the record, such as ``players``; JSON-serialisable. (Saved states leave them out.)
     """
@@ -72,16 +74,16 @@ class Match:
         self.deals: list[Deal] = []
         self.over = False
         self.notes: dict[str, Any] = {}
-        self._seat = 0  # who is to act
+        self.seat = -1
         self._given = tuple(given)
         self._bind()
         game.kernels.start_match(self.states, 0, game.template, np.uint64(seed))
         self._begin_deal()
 
     def _bind(self) -> None:
-        self._mode = reward_mode(self.reward)
-        self._step = self.game.kernels.step_one
+        self._mode, self._num_actions = reward_mode(self.reward), self.game.num_actions
         self._rewards = np.zeros(self.game.num_players, np.float64)
+        self._step = direct(self.game.kernels.step_one, self.states, 0, self._mode, self._rewards)
 
     @property
     def seed(self) -> int:
@@ -101,16 +103,20 @@ class Match:
         """Plays an action of the seat to act.
 
         Returns:
-            the seat to act next, plus ``DEAL_ENDED`` and ``MATCH_ENDED`` if they have. An illegal action changes
-            nothing and returns ``ILLEGAL``.
+            ``ILLEGAL`` (-1) if it is not legal: nothing has changed then. Else 0, or ``DEAL_ENDED`` if it has ended a
+            deal, plus ``MATCH_ENDED`` if that was the last one; ``ended`` is this deal.
         """
-        result = self._step(self.states, action, self._mode, self._rewards)
-        if result != ILLEGAL:
-            self._actions.append((self._seat, action))
-            if result > SEAT_BITS:
-                result = self._end_deal(result)
-            self._seat = result & SEAT_BITS
-        return result
+        if not 0 <= action < self._num_actions:
+            return ILLEGAL
+        result = int(self._step(self.states, action, self._mode, self._rewards))
+        if result == ILLEGAL:
+            return ILLEGAL
+        self._actions.append((self.seat, action))
+        if result < DEAL_ENDED:
+            self.seat = result
+            return 0
+        self._end_deal(result)
+        return result & _ENDS
 
     def step(self, action: int) -> None:
         """Like ``play``, but an illegal action is an error.
@@ -130,17 +136,21 @@ class Match:
             order = state.order.copy() if given.order is None else np.array(given.order, np.int8)
             self.game.kernels.deal_order(self.states, order, state.dealer if given.dealer is None else given.dealer)
         self.deals.append(Deal(int(self.states["dealer"][0]), self.states["order"][0].copy()))
-        self._actions, self._seat = self.deals[-1].actions, int(self.states["seat"][0])
+        self._actions, self.seat = self.deals[-1].actions, int(self.states["seat"][0])
 
-    def _end_deal(self, result: int) -> int:
+    @property
+    def ended(self) -> Deal:
+        """The deal that has ended last; there has to be one."""
+        return self.deals[-1 if self.over else -2]
+
+    def _end_deal(self, result: int) -> None:
         """Records how the deal ended, and begins the next one."""
         self.deals[-1].rewards = self._rewards.tolist()
         self.deals[-1].score = self.states["deal_score"][0][: self.game.num_players].tolist()
         if result & MATCH_ENDED:
-            self.over = True
+            self.over, self.seat = True, int(self.states["seat"][0])
         else:
             self._begin_deal()
-        return (result & ~SEAT_BITS) + int(self.states["seat"][0])
 
     def winners(self) -> list[int] | None:
         """The seats that share the win; ``None`` while the match goes on."""
@@ -228,9 +238,9 @@ class Match:
             if count != len(actions):
                 raise ValueError(f"deal {number + 1} of the saved match: play {count + 1} is not legal")
             self.deals[-1].actions += zip(seats.tolist(), actions.tolist(), strict=True)
-            if result > SEAT_BITS:
+            if result >= DEAL_ENDED:
                 self._end_deal(result)
-        self._seat = int(self.states["seat"][0])
+        self.seat = int(self.states["seat"][0])
         if len(deals) != len(self.deals):
             raise ValueError(f"a saved match of {len(deals)} deals, of which {len(self.deals)} can be played")
 
