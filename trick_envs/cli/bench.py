@@ -13,7 +13,7 @@ from trick_envs.cli.base import JsonOption, app, out
 def bench(
     only: Annotated[
         list[str] | None,
-        typer.Option("--only", help="playouts, batch, batch_4096, env, raw_env, pimc, ismcts, training."),
+        typer.Option("--only", help="playouts, batch, batch_4096, env, raw_env, openspiel, pimc, ismcts, training."),
     ] = None,
     games: Annotated[list[str] | None, typer.Option("--games", help="Games, such as pepper or pepper-5.")] = None,
     json_file: JsonOption = None,

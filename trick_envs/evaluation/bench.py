@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import importlib
+import random
 import statistics
 import time
 from collections.abc import Callable, Sequence
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,7 @@ SECTIONS = {
     "batch_4096": "BatchEnv of 4096 games likewise, plays/s",
     "env": "env() with the first legal action, steps/s",
     "raw_env": "raw_env() likewise, steps/s",
+    "openspiel": "OpenSpiel's games from a Python loop: whole deals, dealt by chance nodes; decisions/s",
     "pimc": "pimc:100, decisions/s (1 / median time)",
     "ismcts": "ismcts:1000, decisions/s likewise",
 }
@@ -49,7 +52,7 @@ def run_bench(only: Sequence[str], games: Sequence[str], console: Any) -> dict[s
     tables = _tables(games)
     figures: dict[str, dict[str, float]] = {}
     for section in SECTIONS:
-        if only and section not in only:
+        if (only and section not in only) or (section == "openspiel" and not only and find_spec("pyspiel") is None):
             continue
         with console.status(f"measuring {section}"):
             if section in _WHOLE:
@@ -137,6 +140,27 @@ def _aec(maker: str) -> Callable[[str, int], float]:
     return measure
 
 
+def _openspiel(game: str, num_players: int) -> float:
+    """``legal_actions`` and ``apply_action``, as OpenSpiel's algorithms in Python call them."""
+    from trick_envs.interfaces.openspiel import full
+
+    table, draw = full(game, num_players), random.Random(0).random
+
+    def work() -> int:
+        state, decisions = table.new_initial_state(), 0
+        while not state.is_terminal():
+            if state.is_chance_node():
+                cards = state.chance_outcomes()
+                state.apply_action(cards[int(draw() * len(cards))][0])
+            else:
+                legal = state.legal_actions()
+                state.apply_action(legal[int(draw() * len(legal))])
+                decisions += 1
+        return decisions
+
+    return _median_rate(work)
+
+
 def _search(spec: str) -> Callable[[str, int], float]:
     """Decisions with more than one legal action, in deals that greedy players play."""
 
@@ -163,6 +187,7 @@ _MEASURES: dict[str, Callable[[str, int], float]] = {
     "batch_4096": _batch(4096),
     "env": _aec("env"),
     "raw_env": _aec("raw_env"),
+    "openspiel": _openspiel,
     "pimc": _search("pimc:100"),
     "ismcts": _search("ismcts:1000"),
 }

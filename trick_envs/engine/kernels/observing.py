@@ -10,7 +10,7 @@ from trick_envs.engine.cards import WORD, cards, intersection
 from trick_envs.engine.hooks import features, hidden_state, legal
 from trick_envs.engine.intrinsics import SLACK, clear_bytes, copy_bytes, spill_zeros, write_bits
 from trick_envs.engine.kernels.binding import HANDS_SEEN, PHASES_OF_GAME, kernel, noinline
-from trick_envs.engine.kernels.playing import kinds_of
+from trick_envs.engine.kernels.playing import kinds_of, step_one
 from trick_envs.engine.observation import write_by_seat, write_cards, write_number
 from trick_envs.engine.state import OVER, State, States
 from trick_envs.engine.table import hand_size, left, rank, relative, suit
@@ -128,3 +128,23 @@ def write_full_state(states: States, i: int, out: Any) -> int:
         for seat in range(state.num_players):
             at = write_known(state, seat, out, at)
     return write_observation(state, 0, out, hidden_state(state, out, at))
+
+
+# --- trees of positions -------------------------------------------------------------------------------------------
+
+
+@kernel
+def look(states: States, mask: Any) -> int:
+    """Writes the mask of the seat to act in ``states[0]``; returns that seat."""
+    state = states[0]
+    write_mask(state, mask)
+    return state.seat
+
+
+@kernel
+def branch(states: States, action: int, mode: int, after: States, rewards: Any, mask: Any) -> int:
+    """``step_one`` in a copy of ``states[0]``, which goes to ``after[0]``; also writes the mask of who acts then."""
+    after[0] = states[0]
+    result = step_one(after, action, mode, rewards)
+    write_mask(after[0], mask)
+    return result

@@ -4,41 +4,110 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import Any
+from collections.abc import Sequence
+from functools import cache
+from typing import Any, Self, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import pyspiel
 
+from trick_envs.engine.direct import direct
 from trick_envs.engine.game import Game
+from trick_envs.engine.kernels.playing import DEAL_ENDED, ZERO_SUM
 from trick_envs.engine.registry import game_type
-from trick_envs.engine.state import OVER
+from trick_envs.engine.state import States, copy_states
+
+Mask: TypeAlias = npt.NDArray[np.int8]
+
+CHANCE, TERMINAL = int(pyspiel.PlayerId.CHANCE), int(pyspiel.PlayerId.TERMINAL)
+_NOBODY = {CHANCE: pyspiel.PlayerId.CHANCE, TERMINAL: pyspiel.PlayerId.TERMINAL}
 
 
 class DealPosition:
     """A position in a deal. It is immutable, so copies of a state share it.
 
     Attributes:
+        game: what is played.
         record: ``(1,)``, the template as long as cards are dealt.
+        player: the seat to act, ``CHANCE`` or ``TERMINAL``.
+        mask: ``(A,) int8``, the legal actions of the seat to act.
         returns: by seat; 0 until the deal is over.
     """
 
-    record: Any
-    returns: tuple[float, ...]
+    __slots__ = ("game", "mask", "player", "record", "returns")
 
-    def __deepcopy__(self, memo: Any) -> Any:
+    def __init__(self, game: Game, record: States, player: int, mask: Mask, returns: tuple[float, ...]) -> None:
+        self.game, self.record, self.player, self.mask, self.returns = game, record, player, mask, returns
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Self:
         return self
 
     @property
     def dealing(self) -> bool:
-        raise NotImplementedError
+        """Whether cards are dealt."""
+        return self.player == CHANCE
 
-    @property
-    def over(self) -> bool:
-        return bool(self.record["phase"][0] == OVER)
+    def legal(self) -> list[int]:
+        """The legal actions, ascending."""
+        return self.mask.nonzero()[0].tolist()
 
-    @property
-    def seat(self) -> int:
-        return int(self.record["seat"][0])
+
+class Moves:
+    """Positions of one game after one another, by its compiled code.
+
+    Args:
+        game: what is played.
+        size: how many numbers a seat observes.
+    """
+
+    def __init__(self, game: Game, size: int) -> None:
+        self.game, self.size = game, size
+        self.nothing = (0.0,) * game.num_players  # returns until the deal is over
+        self.no_action = np.zeros(game.num_actions, np.int8)
+        self._shape, self._byte = (game.num_actions,), np.dtype(np.int8)
+        self._rewards = np.zeros(game.num_players)
+        record, mask = copy_states(game.template), np.zeros(game.num_actions, np.int8)
+        self._scratch = mask
+        self._branch = direct(game.kernels.branch, record, 0, ZERO_SUM, record, self._rewards, mask)
+        self._observe = direct(game.kernels.observe, record, 0, 0, np.zeros(size, np.int8), mask)
+
+    def view(self, record: States, seat: int) -> npt.NDArray[np.int8]:
+        """What a seat observes, as in the environments: as many numbers as ``size``."""
+        out = np.empty(self.size, self._byte)
+        self._observe(record, 0, seat, out, self._scratch)
+        return out
+
+    def dealt(self, order: Sequence[int]) -> tuple[States, int, Mask]:
+        """The record when these cards have been dealt by seat 0, the seat to act, and its legal actions."""
+        record = copy_states(self.game.template)
+        self.game.kernels.deal_order(record, np.array(order), 0)
+        return record, *self.look(record)
+
+    def look(self, record: States) -> tuple[int, Mask]:
+        """The seat to act, and its legal actions."""
+        mask = np.empty(self._shape, self._byte)
+        return int(self.game.kernels.look(record, mask)), mask
+
+    def played(self, record: States, action: int) -> tuple[States, int, Mask, tuple[float, ...]]:
+        """The record after a legal action, who is to act, the legal actions, and the returns."""
+        after, mask = np.empty(1, record.dtype), np.empty(self._shape, self._byte)
+        result = self._branch(record, action, ZERO_SUM, after, self._rewards, mask)
+        if result < DEAL_ENDED:
+            return after, int(result), mask, self.nothing
+        return after, TERMINAL, mask, tuple(self._rewards.tolist())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return moves, (self.game, self.size)
+
+
+@cache
+def moves(game: Game, size: int) -> Moves:
+    """The ``Moves`` of a game; they are the same for equal games."""
+    return Moves(game, size)
 
 
 class DealGame(pyspiel.Game):
@@ -86,12 +155,14 @@ class DealState(pyspiel.State):
     position: Any
 
     def current_player(self) -> int:
-        if self.position.dealing:
-            return pyspiel.PlayerId.CHANCE
-        return pyspiel.PlayerId.TERMINAL if self.position.over else self.position.seat
+        player = self.position.player
+        return player if player >= 0 else _NOBODY[player]
 
     def is_terminal(self) -> bool:
-        return not self.position.dealing and self.position.over
+        return bool(self.position.player == TERMINAL)
+
+    def _legal_actions(self, player: int) -> list[int]:
+        return self.position.legal()
 
     def returns(self) -> list[float]:
         return list(self.position.returns)

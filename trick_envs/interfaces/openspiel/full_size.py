@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
-from collections import Counter
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -16,89 +14,108 @@ import pyspiel
 from trick_envs.engine.cards import WORD, members
 from trick_envs.engine.game import Game
 from trick_envs.engine.inspect import places
-from trick_envs.engine.kernels.playing import ZERO_SUM
 from trick_envs.engine.registry import game_names, game_type, load_game
-from trick_envs.engine.state import copy_states
-from trick_envs.interfaces.openspiel.deal import DealGame, DealObserver, DealPosition, DealState, deal_type
+from trick_envs.engine.state import States
+from trick_envs.interfaces.openspiel.deal import (
+    CHANCE,
+    DealGame,
+    DealObserver,
+    DealPosition,
+    DealState,
+    Mask,
+    Moves,
+    deal_type,
+    moves,
+)
 
 Play = tuple[int, int, int]  # the seat, its action, and who knows the action: a set of seats, as bits
 
 
-@dataclass(frozen=True)
 class FullPosition(DealPosition):
     """A position in a deal. It is immutable, so copies of a state share it.
 
     Attributes:
-        game: the game, for one deal.
-        record: ``(1,)``, the template as long as cards are dealt.
         dealt: the kinds of the cards dealt so far: hand after hand, then the stock.
-        plays: every decision so far.
-        returns: by seat; 0 until the deal is over.
+        left: how many cards of each kind are not dealt yet.
         before: the position before the last play, if known.
-        digests: ``digest`` by seat, where it has been computed.
+        last: the last play: the seat and its action; ``None`` without one.
     """
 
-    game: Game
-    record: Any
-    returns: tuple[float, ...]
-    dealt: tuple[int, ...] = ()
-    plays: tuple[Play, ...] = ()
-    before: FullPosition | None = None
-    digests: dict[int, str] = field(default_factory=dict)
+    __slots__ = ("_digests", "_moves", "_plays", "before", "dealt", "last", "left")
 
-    @property
-    def dealing(self) -> bool:
-        return len(self.dealt) < self.game.deck.size
+    def __init__(
+        self,
+        moves: Moves,
+        record: States,
+        player: int,
+        mask: Mask,
+        returns: tuple[float, ...],
+        dealt: tuple[int, ...],
+        left: Sequence[int],
+        before: FullPosition | None = None,
+        last: tuple[int, int] | None = None,
+    ) -> None:
+        self.game, self.record, self.player, self.mask, self.returns = moves.game, record, player, mask, returns
+        self._moves, self.dealt, self.left, self.before, self.last = moves, dealt, left, before, last
+        self._plays: tuple[Play, ...] | None = None if last is not None else ()
+        self._digests: dict[int, str] = {}
 
-    def undealt(self) -> dict[int, int]:
-        """How many cards of each kind are not dealt yet; kinds ascend."""
-        gone, deck = Counter(self.dealt), self.game.deck
-        return {kind: deck.copies - gone[kind] for kind in range(deck.kinds) if gone[kind] < deck.copies}
+    @classmethod
+    def start(cls, game: Game) -> FullPosition:
+        """Before the first card is dealt."""
+        own, deck = moves(game, game.layout.size), game.deck
+        return cls(own, game.template, CHANCE, own.no_action, own.nothing, (), [deck.copies] * deck.kinds)
 
     def with_card(self, kind: int) -> FullPosition:
         """The position after the next card was dealt. Seat 0 deals."""
-        dealt, record = (*self.dealt, kind), self.record
-        if len(dealt) == self.game.deck.size:
-            order = [each + WORD * (each in dealt[:i]) for i, each in enumerate(dealt)]
-            record = copy_states(self.game.template)
-            self.game.kernels.deal_order(record, np.array(order), 0)
-        return dataclasses.replace(self, record=record, dealt=dealt, digests={})
+        own, dealt, left = self._moves, (*self.dealt, kind), [*self.left]
+        left[kind] -= 1
+        if len(dealt) < self.game.deck.size:
+            return FullPosition(own, self.record, CHANCE, self.mask, self.returns, dealt, left)
+        order, first = [], set[int]()
+        for each in dealt:
+            order.append(each + WORD * (each in first))
+            first.add(each)
+        return FullPosition(own, *own.dealt(order), self.returns, dealt, left)
 
     def played(self, action: int) -> FullPosition:
         """The position after a legal action."""
-        record, returns = copy_states(self.record), np.zeros(self.game.num_players)
-        self.game.kernels.step_one(record, action, ZERO_SUM, returns)
-        plays = (*self.plays, (self.seat, action, self._who_knows(action, record)))
-        return dataclasses.replace(
-            self, record=record, returns=tuple(returns.tolist()), plays=plays, before=self, digests={}
-        )
+        after = self._moves.played(self.record, action)
+        return FullPosition(self._moves, *after, self.dealt, self.left, self, (self.player, action))
 
-    def _who_knows(self, action: int, after: Any) -> int:
-        """The seats that know a card that has just been named: all if it lies open now, else those that see it."""
-        n, copies, it = self.game.num_players, self.game.deck.copies, np.zeros(2, np.int64)
-        for card in (action, action + WORD)[:copies]:
-            it[card // WORD] |= 1 << card % WORD
-        lies = {name: (after[name][0] & it).any(axis=-1) for name in (*self.game.type.places, "seen")}
-        if any(lies[name].any() for name, place in self.game.type.places.items() if place.open):
-            return (1 << n) - 1
-        return sum(1 << seat for seat in range(n) if seat == self.seat or lies["hand"][seat] or lies["seen"][seat])
+    @property
+    def plays(self) -> tuple[Play, ...]:
+        """Every decision so far, with who knows of it: found out when somebody asks."""
+        unknown, position = list[FullPosition](), self
+        while position._plays is None:
+            assert position.before is not None
+            unknown.append(position)
+            position = position.before
+        found = position._plays
+        for position in reversed(unknown):
+            assert position.last is not None
+            found = position._plays = (*found, (*position.last, position._who_knows(*position.last)))
+        return found
+
+    def _who_knows(self, actor: int, action: int) -> int:
+        """The seats that know the card that has just been named: all if it lies open now, else those that see it."""
+        game, words, it = self.game, self.record.view(np.int64), np.int64(1 << action % WORD)
+        of_the_card = slice(0, 2) if game.deck.copies == 2 else slice(action // WORD, action // WORD + 1)
+        if (words[_words(game, "open")[:, of_the_card]] & it).any():
+            return (1 << game.num_players) - 1
+        knows = (words[_words(game, "hand")[:, of_the_card]] | words[_words(game, "seen")[:, of_the_card]]) & it
+        return 1 << actor | sum(1 << int(seat) for seat in np.flatnonzero(knows.any(axis=1)))
 
     def view(self, seat: int) -> npt.NDArray[np.int8]:
         """What a seat observes, as in the environments."""
-        out, mask = np.zeros(self.game.layout.size, np.int8), np.zeros(self.game.num_actions, np.int8)
-        self.game.kernels.observe(self.record, 0, seat, out, mask)
-        return out
+        return self._moves.view(self.record, seat)
 
     def digest(self, seat: int) -> str:
         """A digest of all that a seat has observed, play by play."""
-        if seat not in self.digests:
+        if seat not in self._digests:
             before = "" if self.before is None else self.before.digest(seat)
-            self.digests[seat] = hashlib.sha256(before.encode() + self.view(seat).tobytes()).hexdigest()[:16]
-        return self.digests[seat]
-
-    def legal(self) -> list[int]:
-        """The legal actions, ascending."""
-        return sorted({self.game.deck.kind(card) for card in members(self.game.kernels.legal_cards(self.record))})
+            self._digests[seat] = hashlib.sha256(before.encode() + self.view(seat).tobytes()).hexdigest()[:16]
+        return self._digests[seat]
 
     def resampled(self, seat: int, rng: np.random.Generator) -> FullPosition:
         """The position in another world, drawn by ``Game.resample``, that looks the same to a seat.
@@ -106,8 +123,20 @@ class FullPosition(DealPosition):
         Nobody remembers there what the seat did not see others pass: it was another card.
         """
         record = self.game.resample(self.record, seat, rng)
-        plays = tuple((actor, action, known if known >> seat & 1 else 0) for actor, action, known in self.plays)
-        return dataclasses.replace(self, record=record, plays=plays, before=None, digests={seat: self.digest(seat)})
+        _, mask = self._moves.look(record)
+        other = FullPosition(self._moves, record, self.player, mask, self.returns, self.dealt, self.left)
+        other._plays = tuple((actor, action, known if known >> seat & 1 else 0) for actor, action, known in self.plays)
+        other._digests[seat] = self.digest(seat)
+        return other
+
+
+@cache
+def _words(game: Game, place: str) -> npt.NDArray[np.int64]:
+    """Where the card sets of a place lie in a record, ``(sets, 2)``, in words; ``"open"``: those of all open places."""
+    names = [name for name, each in game.type.places.items() if each.open] if place == "open" else [place]
+    assert game.dtype.fields is not None
+    fields = [game.dtype.fields[name] for name in names]
+    return np.concatenate([at // 8 + np.arange(kind.itemsize // 8).reshape(-1, 2) for kind, at, *_ in fields])
 
 
 class FullGame(DealGame):
@@ -119,6 +148,7 @@ class FullGame(DealGame):
         self.game = game = load_game(
             self.name, options["num_players"], 1, **{each: options[each] for each in kind.options}
         )
+        self.start = FullPosition.start(game)
         super().__init__(game, _game_type(self.name), game.deck.kinds, options)
 
     def max_chance_nodes_in_history(self) -> int:
@@ -133,18 +163,16 @@ class FullState(DealState):
 
     def __init__(self, game: FullGame) -> None:
         super().__init__(game)
-        self.position = FullPosition(game.game, game.game.template, (0.0,) * game.game.num_players)
+        self.position = game.start
 
     def chance_outcomes(self) -> list[tuple[int, float]]:
-        undealt = self.position.undealt()
-        return [(kind, count / sum(undealt.values())) for kind, count in undealt.items()]
-
-    def _legal_actions(self, player: int) -> list[int]:
-        return self.position.legal()
+        position = self.position
+        total = position.game.deck.size - len(position.dealt)
+        return [(kind, count / total) for kind, count in enumerate(position.left) if count]
 
     def _apply_action(self, action: int) -> None:
         position = self.position
-        self.position = position.with_card(action) if position.dealing else position.played(action)
+        self.position = position.with_card(action) if position.player == CHANCE else position.played(action)
 
     def _action_to_string(self, player: int, action: int) -> str:
         game, card = self.position.game, self.position.game.deck.format(action)
@@ -196,10 +224,10 @@ class FullObserver(DealObserver):
         self.dict["player"][player] = 1.0
         self.dict["observation"][:] = position.view(player)
         if "plays" in self.dict:
-            for row, (_, action, known) in zip(self.dict["plays"], position.plays, strict=False):
-                if known >> player & 1:
-                    suit, rank = divmod(action, len(deck.ranks))
-                    row[suit] = row[len(deck.suits) + rank] = 1.0
+            plays, ranks, width = self.dict["plays"].reshape(-1), len(deck.ranks), len(deck.suits) + len(deck.ranks)
+            known = [(row, action) for row, (_, action, by) in enumerate(position.plays) if by >> player & 1]
+            plays[[row * width + action // ranks for row, action in known]] = 1.0
+            plays[[row * width + len(deck.suits) + action % ranks for row, action in known]] = 1.0
 
     def string_from(self, state: FullState, player: int) -> str:
         position, deck = state.position, state.position.game.deck

@@ -38,15 +38,12 @@ class SmallState(DealState):
     def __init__(self, game: SmallGame) -> None:
         super().__init__(game)
         variant = game.variant
-        self.position = Position(variant, variant.template, (), (), (0.0,) * variant.num_players)
+        self.position = Position.start(variant)
 
     def chance_outcomes(self) -> list[tuple[int, float]]:
         variant = self.position.variant
         count = math.comb(variant.deck.size - variant.hand_size * len(self.position.hands), variant.hand_size)
         return [(outcome, 1.0 / count) for outcome in range(count)]
-
-    def _legal_actions(self, player: int) -> list[int]:
-        return self.position.variant.legal(self.position.record)
 
     def _hand(self, outcome: int) -> Hand:
         """The hand that belongs to an outcome of this chance node."""

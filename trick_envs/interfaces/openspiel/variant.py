@@ -6,20 +6,18 @@ import dataclasses
 import itertools
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from trick_envs.engine.cards import Deck, members
+from trick_envs.engine.cards import Deck
 from trick_envs.engine.game import Game, GameType
 from trick_envs.engine.inspect import places
-from trick_envs.engine.kernels.playing import ZERO_SUM
 from trick_envs.engine.registry import game_names, game_type, load_game
-from trick_envs.engine.state import copy_states
-from trick_envs.interfaces.openspiel.deal import DealPosition
+from trick_envs.engine.state import States
+from trick_envs.interfaces.openspiel.deal import CHANCE, DealPosition, Mask, moves
 
 Hand = tuple[int, ...]
 
@@ -59,22 +57,15 @@ class Variant(Game):
         out, mask = np.zeros(self.view_size, np.int8), np.zeros(self.num_actions, np.int8)
         return out[: self.kernels.observe(record, 0, observer, out, mask)]
 
-    def legal(self, record: Any) -> list[int]:
-        """The legal actions, ascending."""
-        return sorted({self.deck.kind(card) for card in members(self.kernels.legal_cards(record))})
-
     def hands(self, dealt: tuple[Hand, ...]) -> Iterator[Hand]:
         """Every hand that the next seat may get, after these were dealt."""
         left_over = [card for card in self.deck.cards if not any(card in hand for hand in dealt)]
         return itertools.combinations(left_over, self.hand_size)
 
-    def deal(self, hands: tuple[Hand, ...]) -> Any:
-        """The record, ``(1,)``, when every seat has its hand."""
+    def order(self, hands: tuple[Hand, ...]) -> list[int]:
+        """The cards in dealing order: the hands, then all others."""
         order = list(itertools.chain(*hands))
-        order += [card for card in self.deck.cards if card not in order]
-        record = copy_states(self.template)
-        self.kernels.deal_order(record, np.array(order), 0)
-        return record
+        return order + [card for card in self.deck.cards if card not in order]
 
     def __reduce__(self) -> tuple[Any, ...]:
         sizes = (self.num_players, len(self.deck.suits), len(self.deck.ranks), self.hand_size)
@@ -115,45 +106,53 @@ def _check_leads(variant: Variant) -> None:
         rest = [card for card in variant.deck.cards if card not in hand]
         others = tuple(tuple(rest[i * size : (i + 1) * size]) for i in range(n - 1))
         for seat in range(n):
-            if not variant.legal(variant.deal((*others[:seat], hand, *others[seat:]))):
+            _, _, mask = moves(variant, variant.view_size).dealt(variant.order((*others[:seat], hand, *others[seat:])))
+            if not mask.any():
                 cards = " ".join(variant.deck.format_all(hand))
                 raise ValueError(f"hand_size: {size} cards may be {cards}, with which nobody can lead: deal more")
 
 
-@dataclass(frozen=True)
 class Position(DealPosition):
     """A position in a deal. It is immutable, so copies of a state share it.
 
     Attributes:
         variant: the game.
-        record: ``(1,)``, the template as long as cards are dealt.
         hands: the hands dealt so far, by seat.
         plays: seat and action of every decision so far.
-        returns: by seat; 0 until the deal is over.
     """
 
-    variant: Variant
-    record: Any
-    hands: tuple[Hand, ...]
-    plays: tuple[tuple[int, int], ...]
-    returns: tuple[float, ...]
+    __slots__ = ("_moves", "hands", "plays", "variant")
 
-    @property
-    def dealing(self) -> bool:
-        return len(self.hands) < self.variant.num_players
+    def __init__(
+        self,
+        variant: Variant,
+        record: States,
+        player: int,
+        mask: Mask,
+        returns: tuple[float, ...],
+        hands: tuple[Hand, ...],
+        plays: tuple[tuple[int, int], ...],
+    ) -> None:
+        super().__init__(variant, record, player, mask, returns)
+        self.variant, self.hands, self.plays, self._moves = variant, hands, plays, moves(variant, variant.view_size)
+
+    @classmethod
+    def start(cls, variant: Variant) -> Position:
+        """Before the first hand is dealt."""
+        own = moves(variant, variant.view_size)
+        return cls(variant, variant.template, CHANCE, own.no_action, own.nothing, (), ())
 
     def dealt(self, hand: Hand) -> Position:
         """The position after the next seat has got its hand."""
         hands = (*self.hands, hand)
-        record = self.variant.deal(hands) if len(hands) == self.variant.num_players else self.record
-        return dataclasses.replace(self, record=record, hands=hands)
+        if len(hands) < self.variant.num_players:
+            return Position(self.variant, self.record, CHANCE, self.mask, self.returns, hands, ())
+        return Position(self.variant, *self._moves.dealt(self.variant.order(hands)), self.returns, hands, ())
 
     def played(self, action: int) -> Position:
         """The position after a legal action."""
-        record, returns = copy_states(self.record), np.zeros(self.variant.num_players)
-        self.variant.kernels.step_one(record, action, ZERO_SUM, returns)
-        plays = (*self.plays, (self.seat, action))
-        return dataclasses.replace(self, record=record, plays=plays, returns=tuple(returns.tolist()))
+        after = self._moves.played(self.record, action)
+        return Position(self.variant, *after, self.hands, (*self.plays, (self.player, action)))
 
     def greedy(self) -> int:
         """The action of the game's heuristic."""
