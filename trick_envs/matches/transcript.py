@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from trick_envs.engine.registry import game_type
-from trick_envs.matches.match import Match
-from trick_envs.matches.replay import play_deal, replay, start_match
+from trick_envs.engine.inspect import dealt
+from trick_envs.matches.events import CardPlayed, DealScored, Play, TrickTaken, plays_of
+from trick_envs.matches.replay import replay
+from trick_envs.view.words import ScoreItem, signed
 
 
 def narrate(record: Mapping[str, Any]) -> str:
-    """A record as text: for each deal the hands, every trick with its taker, and the scores.
+    """A record as text: for each deal the hands, every trick with who takes it and why, and what the scores consist of.
 
     Raises:
         ValueError: as ``replay`` does.
     """
-    replay(record)
-    lines = [f"{game_type(record['game']).title}, {record['num_players']} players, seed {record.get('seed')}"]
-    for number, deal in enumerate(record["deals"]):
-        lines += ["", *_narrate_deal(record, number, deal)]
-    winners = record.get("winners")
+    match = replay(record)
+    lines = [f"{match.game.title}, {match.game.num_players} players, seed {record.get('seed')}"]
+    narrators = [_Narrator() for _ in match.deals]
+    for done in plays_of(match):
+        narrators[done.deal].note(done)
+    for number, (deal, narrator) in enumerate(zip(match.deals, narrators, strict=True), 1):
+        hands, stock = dealt(match.game, deal.order)
+        lines += ["", f"deal {number}, dealt by player_{deal.dealer}"]
+        lines += [f"  player_{seat}  {' '.join(hand)}" for seat, hand in enumerate(hands)]
+        lines += [f"  stock     {' '.join(stock)}"] if stock else []
+        lines += narrator.finish()
+    winners = match.winners()
     if winners:
         lines += ["", f"match {_scores(record['score'])}", f"won by {', '.join(f'player_{seat}' for seat in winners)}"]
     return "\n".join(lines)
@@ -30,49 +38,39 @@ class _Narrator:
     """Writes a line for every trick, and for every card named in an exchange."""
 
     def __init__(self) -> None:
-        self.lines: list[str] = []
+        self._lines: list[tuple[str, list[str], str]] = []  # its beginning, what was named, its end
+        self._score: list[str] = []
         self._row: list[str] = []
-        self._phase, self._tricks = "", 0
 
-    def note(self, match: Match, seat: int, card: str) -> None:
-        """Notes a card that is about to be played, after writing what came before."""
-        self.tell(match)
-        self._phase, self._tricks = match.phase, int(match.states["tricks"][0])
-        plays = self._phase in ("lead", "follow")
-        self._row.append(f"player_{seat} {card}" if plays else f"player_{seat} to {self._phase} {card}")
+    def note(self, done: Play) -> None:
+        """Notes what a play has done."""
+        for event in done.events(None):
+            if isinstance(event, CardPlayed) and event.kind is not None:
+                plays = event.phase in ("lead", "follow")
+                who = f"player_{event.seat}" if plays else f"player_{event.seat} to {event.phase}"
+                named = f"{who} {done.game.deck.format(event.kind)}"
+                if event.phase == "pass":
+                    self._lines.append(("", [named], ""))
+                else:  # the winner of a trick picks after it
+                    (self._lines[-1][1] if event.phase == "pick" else self._row).append(named)
+            elif isinstance(event, TrickTaken):
+                why = f": {event.why}" if event.why else ""
+                self._lines.append((f"trick {event.number:>2}  ", self._row, f"; taken by player_{event.taker}{why}"))
+                self._row = []
+            elif isinstance(event, DealScored):
+                self._score = [f"score     {_scores(event.scores)}"]
+                self._score += [f"player_{seat}  {_items(items)}" for seat, items in enumerate(event.items) if items]
 
-    def tell(self, match: Match) -> None:
-        """Writes the line that the last card has completed, if it has."""
-        if not self._row:
-            return
-        if match.over or int(match.states["tricks"][0]) > self._tricks:
-            taker = f"player_{match.states['taking'][0]}"
-            self.lines.append(f"  trick {self._tricks + 1:>2}  {', '.join(self._row)}; taken by {taker}")
-        elif self._phase == "pass":
-            self.lines.append(f"  {self._row[0]}")
-        else:
-            return
-        self._row = []
-
-    def finish(self, match: Match) -> list[str]:
+    def finish(self) -> list[str]:
         """All lines, the running trick's as well."""
-        self.tell(match)
-        return [*self.lines, *([f"  running   {', '.join(self._row)}"] if self._row else [])]
+        running = [("running   ", self._row, "")] if self._row else []
+        lines = [f"{begin}{', '.join(row)}{end}" for begin, row, end in [*self._lines, *running]]
+        return [f"  {line}" for line in [*lines, *(self._score or ["not finished"])]]
 
 
-def _narrate_deal(record: Mapping[str, Any], number: int, deal: Mapping[str, Any]) -> list[str]:
-    """One deal, played as a match of its own, so that its last position stays."""
-    match, narrator = start_match(record, [deal], whole=False), _Narrator()
-    lines = [f"deal {number + 1}, dealt by player_{deal['dealer']}"]
-    lines += [f"  player_{seat}  {' '.join(hand)}" for seat, hand in enumerate(deal["hands"])]
-    if deal.get("stock"):
-        lines.append(f"  stock     {' '.join(deal['stock'])}")
-    play_deal(match, number, deal, narrator.note)
-    lines += narrator.finish(match)
-    score = deal.get("score")
-    lines.append(f"  score     {_scores(score)}" if score is not None else "  not finished")
-    return lines
-
-
-def _scores(score: list[int]) -> str:
+def _scores(score: Sequence[int]) -> str:
     return ", ".join(f"player_{seat} {points:+d}" for seat, points in enumerate(score))
+
+
+def _items(items: Sequence[ScoreItem]) -> str:
+    return ", ".join(f"{item.words} {signed(item.points)}" for item in items)

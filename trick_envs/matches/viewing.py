@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from weakref import WeakKeyDictionary
 
-import numpy as np
-
 from trick_envs.engine.game import Game
-from trick_envs.engine.state import FOLLOW, LEAD
+from trick_envs.engine.state import FOLLOW, KEEP, LEAD, OVER, States, copy_states
 from trick_envs.matches.match import Deal, Match
 from trick_envs.view import TableView, table_view
 from trick_envs.view.table import Plays
@@ -44,26 +42,32 @@ def previous_trick(match: Match) -> _Found:
     return found
 
 
+def ends_trick(before: States, after: States) -> bool:
+    """Whether the play between two positions ended a trick; ``after`` still belongs to the same deal.
+
+    A choice that follows the last card of a trick, such as a pick from the stock, does not.
+    """
+    swept = after["tricks"][0] > before["tricks"][0] or after["trick_size"][0] == 0 < before["trick_size"][0]
+    return bool(before["phase"][0] in (*_PLAYS, KEEP) and (swept or after["phase"][0] == OVER))
+
+
 def _last_trick(game: Game, deal: Deal) -> _Found:
     """The last finished trick of a deal: its last actions, played again one by one."""
-    kernels, rewards, actions = game.kernels, np.zeros(game.num_players), deal.actions
+    kernels, actions = game.kernels, deal.actions
     states = game.template.copy()
-    states["num_deals"], states["original"] = 1, 0  # so that the last position stays
     kernels.deal_order(states, deal.order, deal.dealer)
-    before = max(len(actions) - 2 * (game.num_players + 2), 0)  # two tricks have fewer actions than that
-    named = np.array([kind for _, kind in actions[:before]], np.int64)
-    kernels.replay_actions(states, named, 0, rewards, np.zeros(before, np.int64))
-    phase, tricks, size, taking = (states[name] for name in ("phase", "tricks", "trick_size", "taking"))
-    step = kernels.step_one
+    start = max(len(actions) - 2 * (game.num_players + 2), 0)  # two tricks have fewer actions than that
+    for _, kind in actions[:start]:
+        kernels.play_without_dealing(states, kind)
     found: tuple[Plays, int] = (), 0
     row: list[tuple[int, int]] = []
-    for seat, kind in actions[before:]:
-        number, cards = tricks[0], size[0]
-        if phase[0] == LEAD and cards == 0:
+    for seat, kind in actions[start:]:
+        before = copy_states(states)
+        if before["phase"][0] == LEAD and before["trick_size"][0] == 0:
             row = []
-        if phase[0] in _PLAYS:
+        if before["phase"][0] in _PLAYS:
             row.append((seat, kind))
-        step(states, kind, 0, rewards)
-        if tricks[0] > number or size[0] == 0 < cards:
-            found = tuple(row), int(taking[0])
+        kernels.play_without_dealing(states, kind)
+        if ends_trick(before, states):
+            found = tuple(row), int(states["taking"][0])
     return found if found[0] else ()

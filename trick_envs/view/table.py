@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from importlib import import_module
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
 
 from trick_envs.engine.cards import WORD, Deck
 from trick_envs.engine.game import Game
 from trick_envs.engine.state import KEEP, LEAD, OVER, PASS, PHASES, PICK, States
+from trick_envs.view.words import ScoreItem, card_words, listed, of_suit, suit_name
 
 Kinds = tuple[int | None, ...]  # cards by kind; None: a card that the observer does not see
 Plays = tuple[tuple[int, int], ...]  # who played, and which kind of card
 
 _ASKED = {LEAD: "lead", PASS: "pass a card", KEEP: "choose the lead card that stays", PICK: "pick a card"}
-_NAMES = {
-    "S": "spades", "H": "hearts", "D": "diamonds", "C": "clubs", "X": "stars",
-    "R": "red", "Y": "yellow", "G": "green", "B": "blue", "N": "brown", "P": "purple",
-}  # fmt: skip
+
+
+class Ended(NamedTuple):
+    """What the last play has ended: a trick, which is still to be shown on the table, or a deal without one.
+
+    Attributes:
+        number: the number of the trick, from 1.
+        plays: its cards; empty if there is none.
+        taker: the seat that has taken it.
+    """
+
+    number: int
+    plays: Plays = ()
+    taker: int | None = None
 
 
 @dataclass(frozen=True)
@@ -107,6 +117,8 @@ class TableView:
     lines: tuple[str, ...] = ()
     remarks: tuple[tuple[int, str], ...] = ()
 
+    _repr_html_: ClassVar[Callable[[TableView], str]]  # for notebooks: the picture; drawings set it, as they know views
+
     def as_dict(self) -> dict[str, Any]:
         """The view as a dict of plain values."""
         return asdict(self)
@@ -123,17 +135,17 @@ class TableView:
         """How to call a seat in a sentence for the observer."""
         return "you" if seat == self.observer else self.seats[seat].name
 
-    def _repr_html_(self) -> str:
-        return import_module("trick_envs.view.picture").image_tag(self)  # drawings import this module
-
-
-def suit_name(letter: str) -> str:
-    """A suit or colour in words: ``spades``, ``green``."""
-    return _NAMES.get(letter, letter)
+    def verb(self, seat: int, word: str) -> str:
+        """A seat and what it does: ``you take``, ``player_2 takes``."""
+        return f"you {word}" if seat == self.observer else f"{self.seats[seat].name} {word}{_third_person(word)}"
 
 
 def table_view(
-    game: Game, states: States, observer: int | None = None, previous: tuple[Plays, int] | tuple[()] = ()
+    game: Game,
+    states: States,
+    observer: int | None = None,
+    previous: tuple[Plays, int] | tuple[()] = (),
+    ended: Ended | None = None,
 ) -> TableView:
     """What an observer sees of the position in ``states[0]``.
 
@@ -143,6 +155,7 @@ def table_view(
         observer: a seat, or ``None``: everything is open.
         previous: the plays of the last finished trick and who took it, which the record does not hold;
             ``trick_envs.matches.viewing.match_view`` fills it in.
+        ended: what the last play has ended, which is still to be shown: nobody acts in such a view, nor has won yet.
 
     Raises:
         ValueError: if there is no such seat.
@@ -171,11 +184,14 @@ def table_view(
         (seat, deck.kind(card))
         for seat, card in zip(state["trick_seat"].tolist()[:size], state["trick"].tolist()[:size], strict=True)
     )
+    tricks = int(state["tricks"]) + (not over)
+    if ended is not None:
+        tricks, trick, acting = ended.number, ended.plays, -1
     legal: tuple[int, ...] = ()
-    if not over and observer in (None, acting):
+    if not over and acting >= 0 and observer in (None, acting):
         legal = tuple(dict.fromkeys(_kinds(_words(game.kernels.legal_cards(states)), -1, deck)))  # type: ignore[arg-type]
     winners: tuple[int, ...] = ()
-    if over:
+    if over and ended is None:
         bits = int(game.kernels.winners_bits(states))
         winners = tuple(seat for seat in range(n) if (bits >> seat) & 1)
     total = int(state["num_deals"])
@@ -187,14 +203,14 @@ def table_view(
         hand_size=game.hand_size,
         num_players=n,
         observer=None if observer is None else int(observer),
-        deal=min(int(played) + 1, total),
+        deal=int(played) + (not over),
         num_deals=total,
         phase=PHASES[phase],
-        acting=None if over else acting,
-        trick_number=int(state["tricks"]) + (not over),
+        acting=None if over or acting < 0 else acting,
+        trick_number=tricks,
         trick=trick,
         led=trick[0][0] if trick else None,
-        taking=int(state["taking"]) if trick else None,
+        taking=(int(state["taking"]) if ended is None else ended.taker) if trick else None,
         previous=previous[0] if previous else (),
         previous_taker=previous[1] if previous else None,
         seats=tuple(
@@ -219,7 +235,14 @@ def table_view(
     refine = getattr(module, "refine", None)
     if refine is not None:
         view = refine(view, game, states)
+    if ended is not None:
+        told = "the deal is over" if ended.taker is None else f"{view.verb(ended.taker, 'take')} the trick"
+        return replace(view, prompt=told)
     return view if view.prompt else replace(view, prompt=_prompt(view))
+
+
+def _third_person(word: str) -> str:
+    return "es" if word.endswith("s") else "s"
 
 
 def _words(pair: Sequence[int]) -> int:
@@ -262,6 +285,30 @@ def follow(view: TableView, *suits: str) -> str:
 def ending(view: TableView) -> str:
     """Who has won."""
     names = [view.you(seat) for seat in view.winners]
-    if len(names) == 1:
-        return f"the match is over: {names[0]} {'have' if names[0] == 'you' else 'has'} won"
-    return f"the match is over: {', '.join(names[:-1])} and {names[-1]} have won"
+    has = "has" if len(names) == 1 and names[0] != "you" else "have"
+    return f"the match is over: {listed(names)} {has} won"
+
+
+def highest_of_suit(view: TableView, letter: str | None = None, name: str = "") -> str:
+    """Why the taker's card takes the trick: it is the highest, or the only one, of a suit.
+
+    Args:
+        view: a table with a finished trick.
+        letter: the suit; ``None``: the led one.
+        name: what a card of that suit is called, if not by its suit.
+    """
+    letter = view.suit_of(view.trick[0][1]) if letter is None else letter
+    played = [kind for _, kind in view.trick if view.suit_of(kind) == letter]
+    best = max(played)
+    told = f"{card_words(view.suits, view.ranks, best)} is the {'highest' if len(played) > 1 else 'only'} "
+    first = ", played first" if played.count(best) > 1 else ""
+    return f"{told}{name or of_suit(letter)}{first}"
+
+
+def with_the_hand(seat: SeatView, items: list[ScoreItem]) -> list[ScoreItem]:
+    """The items of a seat's points in the last deal, completed by what the cards left in its hand make.
+
+    Others see these cards only after the deal: all that they are told is what follows from the seat's points.
+    """
+    rest = (seat.last_score or 0) - sum(item.points for item in items)
+    return [*items, ScoreItem("left in the hand", rest)] if rest else items

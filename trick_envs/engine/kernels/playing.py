@@ -43,8 +43,8 @@ def start_match(states: States, i: int, template: Any, seed: Any) -> None:
 
 
 @kernel
-def advance(state: State, card: int) -> bool:
-    """The seat to act names a legal card. Returns whether that ended the deal; the next one is then dealt already."""
+def play_and_score(state: State, card: int) -> bool:
+    """The seat to act names a legal card. Returns whether that ended the deal, which is then scored."""
     play(state, card)
     if state.phase != OVER:
         return False
@@ -52,6 +52,14 @@ def advance(state: State, card: int) -> bool:
     for seat in range(state.num_players):
         state.score[seat] += state.deal_score[seat]
     state.deal_number += 1
+    return True
+
+
+@kernel
+def advance(state: State, card: int) -> bool:
+    """The seat to act names a legal card. Returns whether that ended the deal; the next one is then dealt already."""
+    if not play_and_score(state, card):
+        return False
     if not match_over(state):
         state.dealer = next_dealer(state)
         shuffle_and_deal(state)
@@ -156,6 +164,12 @@ def step_one(states: States, action: int, mode: int, rewards: Any) -> int:
         return state.seat
     pay(state, mode, rewards)
     return state.seat + DEAL_ENDED + (MATCH_ENDED if state.phase == OVER else 0)
+
+
+@kernel
+def play_without_dealing(states: States, action: int) -> bool:
+    """Plays a legal action in ``states[0]``. Returns whether it ended the deal: its last position then stays."""
+    return play_and_score(states[0], resolve_card(states[0], action))
 
 
 @kernel

@@ -10,6 +10,7 @@ from trick_envs.games.donguri.rules import ACORNS, POINTS, WILDCATS
 from trick_envs.view.pen import Area, Pen, smooth
 from trick_envs.view.style import FAINT, INK, WINE
 from trick_envs.view.table import SeatView, TableView
+from trick_envs.view.words import ScoreItem, counted
 
 NUT = smooth((-0.55, -0.2), (-0.5, 0.35), (-0.2, 0.8), (0.0, 1.0), (0.2, 0.8), (0.5, 0.35), (0.55, -0.2))
 CUP = smooth((-0.75, -0.1), (-0.66, -0.5), (-0.3, -0.74), (0.3, -0.74), (0.66, -0.5), (0.75, -0.1), (0.0, -0.02))
@@ -50,6 +51,35 @@ def refine(view: TableView, game: Game, states: States) -> TableView:
     )
     remarks = () if uncounted is None else ((uncounted, "no vote"),)
     return replace(view, taking=taking, seats=seats, sections=sections, lines=tuple(lines), remarks=remarks)
+
+
+def why_taken(view: TableView) -> str:
+    """The majority decides: with more acorns the strongest card takes the trick, with more wildcats the weakest."""
+    now = view.sections
+    acorns, wildcats = now["acorns"], now["wildcats"]
+    side, votes = ("acorns", (acorns, wildcats)) if acorns > wildcats else ("wildcats", (wildcats, acorns))
+    told = f"{side} {votes[0]} to {votes[1]}: the {now['wins']} takes it"
+    rank = next(kind for seat, kind in view.trick if seat == view.taking) % len(view.ranks)
+    equal = sum(kind % len(view.ranks) == rank for _, kind in view.trick) > 1
+    return f"{told}, the first of equal ranks" if equal else told
+
+
+def effect(before: TableView, kind: int, after: TableView) -> str:
+    """The points in a trick."""
+    if after.taking is None or after.acting is not None:  # the trick goes on
+        return ""
+    points = after.sections["captured"][after.taking] - before.sections["captured"][after.taking]
+    return f"{counted(points, 'point')} captured"
+
+
+def score_items(view: TableView) -> list[list[ScoreItem]]:
+    """By seat: the points captured, minus the most that anybody has."""
+    captured = view.sections["captured"]
+    most = max(captured)
+    return [
+        [ScoreItem(f"{counted(points, 'point')} captured", points), ScoreItem("minus the most captured", -most)]
+        for points in captured
+    ]
 
 
 def draw(view: TableView, pen: Pen, area: Area) -> None:

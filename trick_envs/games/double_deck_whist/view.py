@@ -10,7 +10,8 @@ from trick_envs.games.double_deck_whist.rules import HALF, MAJORITY
 from trick_envs.view.cards import face
 from trick_envs.view.pen import Area, Pen
 from trick_envs.view.style import BACK, FAINT, GOLD, INK, suit_style
-from trick_envs.view.table import SeatView, TableView, suit_name
+from trick_envs.view.table import SeatView, TableView, highest_of_suit
+from trick_envs.view.words import ScoreItem, card_words, counted, suit_name
 
 PANEL, PHONE_PANEL = ("right", 160), 70
 TRACK = "#e3d9c4"
@@ -45,6 +46,40 @@ def refine(view: TableView, game: Game, states: States) -> TableView:
         yours = view.acting == view.observer
         prompt = f"{view.you(view.acting)} {'pick' if yours else 'to pick'} one of the two cards that lie face up"
     return replace(view, seats=seats, sections=sections, lines=tuple(lines), prompt=prompt)
+
+
+def why_taken(view: TableView) -> str:
+    """The highest trump takes the trick, or without one the highest card of the led suit."""
+    trump = view.sections["trump"]
+    return highest_of_suit(view, trump, "trump") if _has(view, trump) else highest_of_suit(view)
+
+
+def _has(view: TableView, letter: str) -> bool:
+    """Whether a card of this suit lies in the trick."""
+    return any(view.suit_of(kind) == letter for _, kind in view.trick)
+
+
+def effect(before: TableView, kind: int, after: TableView) -> str:
+    """Who gets the other cards of the stock; for whom a trick of the second half counts."""
+    n, (one, other) = before.num_players, (*before.sections["upturned"], None, None)[:2]
+    if before.phase == "pick" and before.acting is not None:
+        left = card_words(before.suits, before.ranks, other if kind == one else one)
+        return f"{after.verb((before.acting + 2) % n, 'get')} {left}, the others draw a card each"
+    if before.sections["half"] == 1 or after.taking is None or after.acting is not None:
+        return ""
+    team = after.taking % 2
+    won = after.sections["won"][team]
+    return f"{counted(won, 'trick')} of {MAJORITY} for {after.you(team)} and {after.you(team + 2)}"
+
+
+def score_items(view: TableView) -> list[list[ScoreItem]]:
+    """By seat: the tricks of its team in the second half."""
+    found = []
+    for seat in view.seats:
+        won = view.sections["won"][seat.seat % 2]
+        wins = ", which win the deal" if won >= MAJORITY else ""
+        found.append([ScoreItem(f"{counted(won, 'trick')} of the second half{wins}", won)])
+    return found
 
 
 def _partner(view: TableView, seat: SeatView) -> bool:

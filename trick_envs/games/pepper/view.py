@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from trick_envs.engine.game import Game
 from trick_envs.engine.state import States
 from trick_envs.view.pen import Area, Pen, smooth
 from trick_envs.view.style import suit_style
-from trick_envs.view.table import SeatView, TableView
+from trick_envs.view.table import SeatView, TableView, highest_of_suit, with_the_hand
+from trick_envs.view.words import ScoreItem, counted, listed, suit_name
 
 POD = smooth(
     (0.42, -0.5), (0.72, -0.2), (0.6, 0.3), (0.15, 0.72), (-0.45, 0.95), (-0.95, 0.85), (-0.5, 0.55), (-0.15, 0.15),
@@ -36,6 +38,40 @@ def refine(view: TableView, game: Game, states: States) -> TableView:
         if own:
             lines.append(f"{seat.name} pays for {', '.join(f'{card} {cost}' for card, cost in own.items())}")
     return replace(view, seats=tuple(seats), sections={"costs": costs}, lines=tuple(lines))
+
+
+def why_taken(view: TableView) -> str:
+    """The highest number of the led colour takes the trick."""
+    return highest_of_suit(view)
+
+
+def effect(before: TableView, kind: int, after: TableView) -> str:
+    """Which peppers lie in front of a seat now that it has taken them."""
+    if after.taking is None or after.acting is not None:  # the trick goes on
+        return ""
+    got = [f"the {suit_name(letter)} pepper" for letter in _peppers(after, [kind for _, kind in after.trick])]
+    return (
+        f"{listed(got)} {'lies' if len(got) == 1 else 'lie'} in front of {after.you(after.taking)} now" if got else ""
+    )
+
+
+def score_items(view: TableView) -> list[list[ScoreItem]]:
+    """By seat: 2 points for each pepper in front, and 1 for every other card of its colour."""
+    found = []
+    for seat in view.seats:
+        items = []
+        for letter in _peppers(view, seat.places["front"]):
+            others = sum(view.suit_of(kind) == letter for kind in seat.taken)
+            items.append(ScoreItem(f"{suit_name(letter)} pepper", -2))
+            if others:
+                items.append(ScoreItem(counted(others, f"{suit_name(letter)} card"), -others))
+        found.append(with_the_hand(seat, items))
+    return found
+
+
+def _peppers(view: TableView, kinds: Iterable[int | None]) -> list[str]:
+    """The colours of the peppers among some cards."""
+    return [view.suit_of(kind) for kind in kinds if kind is not None and kind % len(view.ranks) == 0]
 
 
 def emblem(pen: Pen, kind: int, ranks: int, x: float, y: float, size: float, colour: str) -> bool:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 from trick_envs.engine.game import Game
 from trick_envs.engine.state import States
-from trick_envs.games.tricky_express.rules import EXCHANGED, GIVEN, GOT, STATIONS
+from trick_envs.games.tricky_express.rules import DEALS, EXCHANGED, GIVEN, GOT, STATIONS
 from trick_envs.view.pen import Area, Pen
 from trick_envs.view.style import CREAM, FAINT, INK, SEATS, suit_style
-from trick_envs.view.table import SeatView, TableView
+from trick_envs.view.table import SeatView, TableView, highest_of_suit
+from trick_envs.view.words import ScoreItem
 
 PANEL, PHONE_PANEL = ("top", 78), 64
 RAIL = "#b8ab92"
@@ -43,10 +45,56 @@ def refine(view: TableView, game: Game, states: States) -> TableView:
         replace(seat, note=f"long passes {own['first']} + {own['second']}, running {own['running']}")
         for seat, own in zip(view.seats, passes, strict=True)
     )
+    first_passes = state["first_passes"].tolist()
     sections = {
+        "first_passes": [first_passes[seat * DEALS : (seat + 1) * DEALS] for seat in range(n)],
         "line": line, "passes": passes, "top": _top(line), "forced": forced, "exchanged": exchanged,
     }  # fmt: skip
     return replace(view, seats=seats, sections=sections, lines=tuple(lines), prompt=_prompt(view, forced))
+
+
+def why_taken(view: TableView) -> str:
+    """The highest card of the led suit takes the trick."""
+    return highest_of_suit(view)
+
+
+def effect(before: TableView, kind: int, after: TableView) -> str:
+    """The station that the taker of a trick adds, and the pass that it ends."""
+    if after.taking is None or after.acting is not None:  # the trick goes on
+        return ""
+    line = after.sections["line"]
+    passes = dict(_passes(line, after.taking))
+    ended = f", which ends a pass of {passes[len(line)]}" if len(line) in passes else ""
+    return f"station {len(line)}{ended}"
+
+
+def score_items(view: TableView) -> list[list[ScoreItem]]:
+    """By seat: the first long pass, and bonuses for the longest of all and for first passes that never fall."""
+    line, ranked = view.sections["line"], {}
+    for seat in view.seats:
+        passes = sorted(((length, station) for station, length in _passes(line, seat.seat)), reverse=True)
+        ranked[seat.seat] = (*passes, (-1, 0), (-1, 0))[:2]  # of equally long ones the later one comes first
+    top, runner_up = (max(ranked, key=lambda seat: ranked[seat][i]) for i in range(2))
+    found = []
+    for seat in view.seats:
+        (longest, _), (second, _) = ranked[seat.seat]
+        items = [ScoreItem("no pass", 0) if longest < 0 else ScoreItem("first long pass", longest)]
+        if seat.seat == top and longest >= 0:
+            items.append(ScoreItem("the longest of all", 2))
+        if seat.seat == runner_up and second >= 0:
+            items.append(ScoreItem("the longest second pass", 1))
+        bonus = (seat.last_score or 0) - sum(item.points for item in items)
+        if bonus:
+            firsts = ", ".join(map(str, view.sections["first_passes"][seat.seat]))
+            items.append(ScoreItem(f"first passes that never fall ({firsts})", bonus))
+        found.append(items)
+    return found
+
+
+def _passes(line: list[int], seat: int) -> list[tuple[int, int]]:
+    """The passes of a seat: the station that ends each, from 1, and the number of stations in between."""
+    stops = [station for station, stopped in enumerate(line, 1) if stopped == seat]
+    return [(later, later - before - 1) for before, later in pairwise(stops)]
 
 
 def _kind(note: int, suits: int, ranks: int) -> int:

@@ -9,7 +9,8 @@ from trick_envs.engine.state import States
 from trick_envs.games.zaraba22.rules import CRASH, CRASHED
 from trick_envs.view.pen import Area, Pen
 from trick_envs.view.style import EDGE, FAINT, GOLD, INK, PAPER, WINE, suit_style
-from trick_envs.view.table import SeatView, TableView, follow, suit_name
+from trick_envs.view.table import SeatView, TableView, follow, highest_of_suit, with_the_hand
+from trick_envs.view.words import ScoreItem, card_words, counted, of_suit, suit_name
 
 PANEL, PHONE_PANEL = ("right", 252), 62
 TRACK = "#e3d9c4"
@@ -43,6 +44,43 @@ def refine(view: TableView, game: Game, states: States) -> TableView:
         lines=tuple(lines),
         prompt=_prompt(view, leads),
     )
+
+
+def why_taken(view: TableView) -> str:
+    """The strongest card of the suit of the lead card that is kept takes the trick."""
+    leader, lead = view.trick[0]
+    kept = card_words(view.suits, view.ranks, lead)
+    if view.taking == leader:
+        return f"the lead {kept} is kept, and nobody beats it"
+    return f"the lead {kept} is kept, {highest_of_suit(view)}"
+
+
+def effect(before: TableView, kind: int, after: TableView) -> str:
+    """What a card that goes to the chart does to the price of its suit."""
+    told = []
+    for letter, now in after.sections["chart"].items():
+        for card in now["cards"]:
+            if card not in before.sections["chart"][letter]["cards"]:
+                crashed = before.sections["chart"][letter]["price"] == CRASHED
+                what = "have crashed before" if crashed else f"crash at {now['sum']}, the price is −1"
+                what = what if now["price"] == CRASHED else f"now at price {now['price']}"
+                told.append(
+                    f"{card_words(after.suits, after.ranks, card)} goes to the chart: {suit_name(letter)} {what}"
+                )
+    return "; ".join(told)
+
+
+def score_items(view: TableView) -> list[list[ScoreItem]]:
+    """By seat: the cards taken of each suit, times its price."""
+    found = []
+    for seat in view.seats:
+        items = []
+        for (letter, now), count in zip(view.sections["chart"].items(), view.sections["held"][seat.seat], strict=True):
+            if count:
+                price = str(now["price"]).replace("-", "−")
+                items.append(ScoreItem(f"{counted(count, of_suit(letter))} (price {price})", count * now["price"]))
+        found.append(with_the_hand(seat, items))
+    return found
 
 
 def _prompt(view: TableView, leads: list[int]) -> str:

@@ -31,7 +31,7 @@ from trick_envs.engine.game import Game
 from trick_envs.engine.registry import game_names, game_type, load_game
 from trick_envs.engine.state import fields
 from trick_envs.matches.match import Match
-from trick_envs.play.web.frames import Layout, Snapshot, card_words
+from trick_envs.play.web.frames import Layout, Snapshot, frame_data, names
 from trick_envs.play.web.replays import Replay
 from trick_envs.play.web.sessions import Load, Session, Store
 from trick_envs.play.web.validation import (
@@ -47,7 +47,8 @@ from trick_envs.play.web.validation import (
     read_object,
     whole,
 )
-from trick_envs.view import TableView, card_svg
+from trick_envs.view import card_svg
+from trick_envs.view.words import card_words
 
 STATIC = Path(__file__).parent / "static"
 HOUR = 3600.0
@@ -440,31 +441,6 @@ def about_game(game: Game) -> Any:
             {"name": name, "words": card_words(deck.suits, deck.ranks, kind)} for kind, name in enumerate(deck.names)
         ],
     }
-
-
-def frame_data(shot: Snapshot, layout: Layout) -> dict[str, Any]:
-    """A moment for the page."""
-    view = shot.view
-    return {
-        "number": shot.number,
-        "told": shot.told,
-        "pause": shot.pause,
-        "prompt": view.prompt,
-        "svg": shot.picture(layout),
-        "acting": view.acting,
-        "deal": view.deal,
-        "trick": view.trick_number,
-        "previous": [list(play) for play in view.previous],
-        "taker": view.previous_taker,
-        "scores": [seat.score for seat in view.seats],
-        "deal_score": shot.deal_score,
-        "names": names(view),
-    }
-
-
-def names(view: TableView) -> list[str]:
-    """What the seats are called."""
-    return [view.you(seat.seat) for seat in view.seats]
 
 
 # --- requests -------------------------------------------------------------------------------------------------------

@@ -9,8 +9,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from trick_envs.play.web.app import STATIC, about_game, frame_data
-from trick_envs.play.web.frames import Layout
+from trick_envs.play.web.app import STATIC, about_game
+from trick_envs.play.web.frames import Layout, frame_data
 from trick_envs.play.web.replays import Replay
 
 LAYOUTS = {"wide": Layout(800, 620, hand=True), "phone": Layout(390, 640, hand=True)}

@@ -6,16 +6,17 @@ import secrets
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from trick_envs.engine.state import PHASES, States
+from trick_envs.matches.events import Play, number_of_plays, plays_of
 from trick_envs.matches.fixed_deals import GivenDeal
 from trick_envs.matches.match import Match
 from trick_envs.matches.replay import replay
 from trick_envs.matches.viewing import previous_trick
 from trick_envs.play.hints import Hint, advisor_of
-from trick_envs.play.web.frames import End, Snapshot, advance, number_of_plays, tell_play
+from trick_envs.play.web.frames import Snapshot, shot
 from trick_envs.play.web.validation import MAX_DEALS, MAX_PLAYS
 from trick_envs.view import table_view
 from trick_envs.view.table import Plays
@@ -32,7 +33,7 @@ class Step:
         deal: the number of the deal, from 0.
         seat: who plays.
         action: the card that is named; -1 at the end of the record.
-        end: what the play has ended; ``None`` before it.
+        end: the play, if it has ended a trick and this is the moment after it; ``None`` before it.
     """
 
     states: States
@@ -41,7 +42,7 @@ class Step:
     deal: int
     seat: int = -1
     action: int = -1
-    end: End | None = None
+    end: Play | None = None
 
 
 def check_size(record: Any) -> None:
@@ -84,13 +85,14 @@ class Replay:
         self.match = replay(record)
         self.game = self.match.game
         self.steps: list[Step] = []
-        match = self._from_start()
-        for number, (seat, action) in enumerate(self._plays()):
-            step = Step(match.states.copy(), previous_trick(match), number, len(match.deals) - 1, seat, action)
-            end = advance(match, action)
+        self._done: list[Play] = []
+        for done in plays_of(self.match):
+            self._done.append(done)
+            step = Step(done.before, done.previous, done.number - 1, done.deal, done.seat, done.action)
             self.steps.append(step)
-            if end is not None:
-                self.steps.append(Step(step.states, step.previous, number, step.deal, seat, action, end))
+            if done.ends:
+                self.steps.append(replace(step, end=done))
+        match = self.match
         last = len(match.deals) - 1
         self.steps.append(Step(match.states.copy(), previous_trick(match), number_of_plays(match), last))
         self._hints: dict[int, Hint] = {}
@@ -105,15 +107,11 @@ class Replay:
     def shot(self, number: int, observer: int | None) -> Snapshot:
         """What an observer saw at a step; ``None``: everything open."""
         step = self.steps[number]
+        if step.end is not None:
+            return shot(step.end, observer)
         view = table_view(self.game, step.states, observer, step.previous)
-        if step.action < 0:
-            return Snapshot(view, step.number)
-        told = tell_play(view, step.action)
-        return (
-            Snapshot(view, step.number, told)
-            if step.end is None
-            else step.end.shot(view, step.action, step.number, told)
-        )
+        events = () if step.action < 0 else self._done[step.number].events(observer)
+        return Snapshot(view, step.number, events[:1])
 
     def hint(self, number: int) -> Hint | None:
         """What policy and search think of the decision at a step, from what its seat knows; ``None`` if it is none."""
@@ -153,7 +151,7 @@ class Replay:
                     tricks.append({"name": group, "plays": [], "end": None, "taker": None})
                 tricks[-1]["plays"].append([number, step.seat, game.deck.format(step.action), phase])
             else:
-                tricks[-1].update(end=number, taker=step.end.taker)
+                tricks[-1].update(end=number, taker=step.end.trick[1] if step.end.trick else None)
         return {
             "steps": len(self.steps),
             "deals": deals,

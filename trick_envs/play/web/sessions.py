@@ -18,9 +18,10 @@ from trick_envs.engine.game import Game
 from trick_envs.engine.inspect import observe, why_illegal
 from trick_envs.engine.rng import MAX_SEED
 from trick_envs.engine.state import States
+from trick_envs.matches.events import number_of_plays
 from trick_envs.matches.match import Match
 from trick_envs.play.hints import Hint, advisor_of
-from trick_envs.play.web.frames import Snapshot, look, number_of_plays, play
+from trick_envs.play.web.frames import Snapshot, look, play
 from trick_envs.play.web.validation import ApiError
 
 LOG = 200  # lines that a reload gets back
@@ -174,7 +175,6 @@ class Session:
         self.log: list[str] = []
         self.notice = ""
         self._hint: tuple[int, Hint] | None = None
-        self._last: Snapshot | None = None
         self.ended = False
 
     @property
@@ -239,9 +239,7 @@ class Session:
         return action
 
     def _step(self, action: int) -> Snapshot:
-        last, number = self._last, number_of_plays(self.match)
-        known = last.view if last is not None and last.number == number and not last.pause else None
-        shot = self._last = play(self.match, action, self.seat, known)
+        shot = play(self.match, action, self.seat)
         self.log = [*self.log[1 - LOG :], shot.told]
         return shot
 

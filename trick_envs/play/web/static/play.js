@@ -306,7 +306,7 @@ function renderScore() {
     "tr", { class: [seat === about.seat ? "you" : "", seat === frame.acting ? "acts" : "", best.includes(seat) ? "won" : ""].join(" ") },
     h("th", { scope: "row" }, name, about.players[seat] === "you" ? "" : h("small", {}, about.players[seat])),
     ...shown.map((scores) => h("td", { class: "number" }, signed(scores[seat]))),
-    h("td", { class: "number total" }, signed(frame.scores[seat] + (frame.deal_score?.[seat] ?? 0))),
+    h("td", { class: "number total" }, signed(frame.scores[seat])),
   ));
   $("score").replaceChildren(h("table", {}, h("thead", {}, head), h("tbody", {}, ...rows)));
 }

@@ -1,0 +1,266 @@
+"""What a play has done: a card, the trick that it ends and why somebody takes it, the score of a deal, the winners.
+
+``play(match, action)`` plays and returns a ``Play``, from which every presenter reads: the text of a record, the
+terminal, the page, its replays. A ``Play`` holds positions in which everything is open; ``look`` and ``events`` give of
+it what one observer may know, and are the same in all worlds that look alike to that observer. What only one game can
+say is in its ``view`` module (``why_taken``, ``effect``, ``score_items``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from trick_envs.engine.cards import members
+from trick_envs.engine.game import Game
+from trick_envs.engine.state import KEEP, States, copy_states
+from trick_envs.matches.fixed_deals import GivenDeal
+from trick_envs.matches.match import Match
+from trick_envs.matches.viewing import ends_trick, previous_trick
+from trick_envs.view import TableView, table_view
+from trick_envs.view.table import Ended, Plays
+from trick_envs.view.words import ScoreItem, card_words, listed, sentence, signed
+
+VERBS = {"lead": "lead", "follow": "play", "pass": "pass", "keep": "keep", "pick": "pick"}
+HIDDEN = ("pass",)  # phases in which a card goes from hand to hand, and only these two see it
+
+
+@dataclass(frozen=True)
+class CardPlayed:
+    """A card was named.
+
+    Attributes:
+        seat: who named it.
+        phase: what it meant: ``lead``, ``follow``, ``pass``, ``keep`` or ``pick``.
+        kind: the card; ``None`` if the observer does not see it.
+    """
+
+    seat: int
+    phase: str
+    kind: int | None
+
+
+@dataclass(frozen=True)
+class TrickTaken:
+    """A trick has ended.
+
+    Attributes:
+        number: its number, from 1.
+        plays: its cards as they were played: seat and kind.
+        taker: the seat that has taken it.
+        why: by which rule, a clause; empty if the game does not say.
+    """
+
+    number: int
+    plays: Plays
+    taker: int
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Changed:
+    """Something else has changed, which only this game has: a price, the peppers in front of a seat, the line.
+
+    Attributes:
+        words: what, in words.
+    """
+
+    words: str
+
+
+@dataclass(frozen=True)
+class DealScored:
+    """A deal has ended.
+
+    Attributes:
+        number: its number, from 1.
+        scores: by seat: its points.
+        items: by seat: what these consist of; each seat's add up to its points. Empty if the game does not say.
+    """
+
+    number: int
+    scores: tuple[int, ...]
+    items: tuple[tuple[ScoreItem, ...], ...] = ()
+
+
+@dataclass(frozen=True)
+class MatchWon:
+    """The match has ended.
+
+    Attributes:
+        winners: the seats that have won.
+        scores: by seat: points of the match.
+    """
+
+    winners: tuple[int, ...]
+    scores: tuple[int, ...]
+
+
+Event = CardPlayed | TrickTaken | Changed | DealScored | MatchWon
+
+
+@dataclass(frozen=True, eq=False)
+class Play:
+    """A play, and what it has ended.
+
+    Attributes:
+        game: the game.
+        before: the position before it, as records ``(1,)``.
+        after: the position after it; at the end of a deal its last position, before another one is dealt.
+        number: how many plays there were in the match, with this one.
+        deal: the number of its deal, from 0.
+        seat: who played.
+        action: the card that was named.
+        previous: the last finished trick before it, and who took it.
+        trick: the trick that it ended, as it was played, and who took it; else empty.
+        score: by seat: the points of the deal that it ended; else ``None``.
+        winners: the winners of the match that it ended; else ``None``.
+    """
+
+    game: Game
+    before: States
+    after: States
+    number: int
+    deal: int
+    seat: int
+    action: int
+    previous: tuple[Plays, int] | tuple[()]
+    trick: tuple[Plays, int] | tuple[()] = ()
+    score: tuple[int, ...] | None = None
+    winners: tuple[int, ...] | None = None
+    _seen: dict[Any, TableView] = field(default_factory=dict, repr=False)
+
+    @property
+    def ends(self) -> str:
+        """The largest thing that it has ended: ``"match"``, ``"deal"``, ``"trick"``, or nothing: empty."""
+        if self.score is not None:
+            return "deal" if self.winners is None else "match"
+        return "trick" if self.trick else ""
+
+    def look_before(self, observer: int | None) -> TableView:
+        """What an observer saw before the play; ``None``: everything open."""
+        key = "before", observer
+        if key not in self._seen:
+            self._seen[key] = table_view(self.game, self.before, observer, self.previous)
+        return self._seen[key]
+
+    def look(self, observer: int | None) -> TableView:
+        """What an observer sees after the play: a finished trick still lies on the table, with all that it has changed.
+
+        Nobody is to act in the view of a finished trick or deal, and nobody has won the match yet.
+        """
+        key = "after", observer
+        if key not in self._seen:
+            ended = None
+            if self.ends:
+                number = int(self.before["tricks"][0]) + 1
+                ended = Ended(number, self._lying, self.trick[1]) if self.trick else Ended(number)
+            self._seen[key] = table_view(self.game, self.after, observer, self.previous, ended)
+        return self._seen[key]
+
+    @cached_property
+    def _lying(self) -> Plays:
+        """The cards of the finished trick that its taker gets: a card that went to a common place is not among them."""
+        state, deck = self.before[0], self.game.deck
+        common = [name for name, place in self.game.type.places.items() if not place.per_seat and name != "table"]
+        gone = {card for name in common for card in members(self.after[name][0])}
+        size = int(state["trick_size"])
+        lying = [
+            (int(seat), deck.kind(int(card)))
+            for seat, card in zip(state["trick_seat"][:size], state["trick"][:size], strict=True)
+            if int(card) not in gone
+        ]
+        return (*lying, *([(self.seat, self.action)] if int(state["phase"]) != KEEP else []))
+
+    def events(self, observer: int | None) -> tuple[Event, ...]:
+        """What has happened, as far as an observer may know it; ``None``: everything."""
+        view, module = self.look(observer), self.game.type.view
+        before = self.look_before(observer)
+        shown = before.phase not in HIDDEN or observer in (None, self.seat)
+        events: list[Event] = [CardPlayed(self.seat, before.phase, self.action if shown else None)]
+        if self.trick:
+            why = getattr(module, "why_taken", None)
+            events.append(TrickTaken(view.trick_number, *self.trick, "" if why is None else why(view)))
+        effect = getattr(module, "effect", None)
+        if effect is not None and shown and (words := effect(before, self.action, view)):
+            events.append(Changed(words))
+        if self.score is not None:
+            itemise = getattr(module, "score_items", None)
+            items = () if itemise is None else tuple(map(tuple, itemise(view)))
+            events.append(DealScored(view.deal, self.score, items))
+        if self.winners is not None:
+            events.append(MatchWon(self.winners, tuple(seat.score for seat in view.seats)))
+        return tuple(events)
+
+
+def play(match: Match, action: int) -> Play:
+    """Plays an action of the seat to act; returns what it has done.
+
+    Raises:
+        ValueError: if it is illegal; names the seat, the card and the rule.
+    """
+    before, deals, previous = copy_states(match.states), len(match.deals), previous_trick(match)
+    seat = int(before["seat"][0])
+    match.step(action)
+    score = match.deals[deals - 1].score
+    after = copy_states(match.states)
+    if score is not None and not match.over:  # the next deal is dealt already
+        after = copy_states(before)
+        match.game.kernels.play_without_dealing(after, action)
+    winners = match.winners()
+    return Play(
+        match.game, before, after, number_of_plays(match), deals - 1, seat, action, previous,
+        previous_trick(match) if ends_trick(before, after) else (),
+        None if score is None else tuple(score),
+        None if winners is None else tuple(winners),
+    )  # fmt: skip
+
+
+def plays_of(match: Match) -> Iterator[Play]:
+    """The plays of a match, one by one from its start, on a match of their own."""
+    again = Match(match.game, match.seed, [GivenDeal(tuple(map(int, deal.order)), deal.dealer) for deal in match.deals])
+    for _, action in [each for deal in match.deals for each in deal.actions]:
+        yield play(again, action)
+
+
+def number_of_plays(match: Match) -> int:
+    """How many plays there were in a match: every position of it has its own."""
+    return sum(len(deal.actions) for deal in match.deals)
+
+
+# --- words ----------------------------------------------------------------------------------------------------------
+
+
+def tell(event: Event, view: TableView) -> str:
+    """An event in a sentence, without a stop at its end; the reason of a trick is a sentence of its own (``why``).
+
+    Args:
+        event: what has happened.
+        view: any view of that match: it says who looks on, and what seats and cards are called.
+    """
+    if isinstance(event, CardPlayed):
+        card = "a card" if event.kind is None else card_words(view.suits, view.ranks, event.kind)
+        return sentence(f"{view.verb(event.seat, VERBS[event.phase])} {card}")
+    if isinstance(event, Changed):
+        return sentence(event.words)
+    if isinstance(event, TrickTaken):
+        return sentence(f"{view.verb(event.taker, 'take')} the trick")
+    if isinstance(event, DealScored):
+        points = ", ".join(f"{view.you(seat)} {signed(score)}" for seat, score in enumerate(event.scores))
+        return f"Deal {event.number}: {points}"
+    names = [view.you(seat) for seat in event.winners]
+    return sentence(f"{listed(names)} {'wins' if len(names) == 1 and names[0] != 'you' else 'win'} the match")
+
+
+def tell_all(events: Sequence[Event], view: TableView) -> str:
+    """What a play has done, in sentences: who takes a trick by which rule, what else has changed, the points.
+
+    One play alone has no stop: ``You play 4 yellow``; several are ``You play 4 yellow. player_2 takes the trick: …``.
+    """
+    told = []
+    for event in events:
+        why = f": {event.why}" if isinstance(event, TrickTaken) and event.why else ""
+        told.append(f"{tell(event, view)}{why}")
+    return ". ".join(told)
