@@ -24,8 +24,11 @@ def warn_renamed(old: str, new: str) -> None:
         old: what was used, as a user writes it, such as ``illegal='random'``.
         new: what to write instead.
     """
-    level, frame = 1, sys._getframe()
+    frame = sys._getframe()
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _NOT_THE_CALLER:
-        level, frame = level + 1, frame.f_back
+        frame = frame.f_back
     message = f"{old} has been renamed: write {new}. The old name goes with the next version."
-    warnings.warn(message, DeprecationWarning, stacklevel=level)
+    module, registry = frame.f_globals.get("__name__"), frame.f_globals.setdefault("__warningregistry__", {})
+    warnings.warn_explicit(
+        message, DeprecationWarning, frame.f_code.co_filename, frame.f_lineno, module, registry
+    )  # not warn(): it leaves frames of the import machinery out when it counts
