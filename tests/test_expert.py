@@ -34,6 +34,7 @@ from training.networks.policy import NetworkAgent, SelfPlayPolicy, Weights, save
 from training.ppo.algorithm import new_ppo
 from training.report import tracker as monitor
 from training.report.tracker import load_progress
+from training.stages import ONE_ENV
 from trick_envs import BatchEnv
 
 QUIET = Console(quiet=True)
@@ -414,7 +415,7 @@ def test_ctrl_c_in_a_later_stage_loses_nothing_of_the_stages_before(
     assert before["done"] == before["samples"] >= 2000
     for stage in (1, 2):  # when its model has just been made
         with monkeypatch.context() as patch:
-            interrupt(patch, run, "_train_stage", stage)
+            interrupt(patch, monitor.Monitor, "begin_stage", stage)
             with pytest.raises(run.Interrupted):
                 run.resume(folder, QUIET)
         found = progress(folder)
@@ -529,8 +530,8 @@ def agreement(policy: Any, found: Labels) -> float:
 
 def learner_of(**values: Any) -> tuple[ExpertTrainer, MaskablePPO]:
     config = make_config({**LABELS, "batch_size": 128, **values}, network={"width": 32, "depth": 2})
-    model = new_ppo(config, run.ONE_ENV)
-    return ExpertTrainer(expert_stage(config), model, np.random.default_rng(0)), model
+    model = new_ppo(config, ONE_ENV)
+    return ExpertTrainer(expert_stage(config), config.reward_scale, model, np.random.default_rng(0)), model
 
 
 @pytest.mark.parametrize("target", ["argmax", "softmax"])

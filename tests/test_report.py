@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
+import subprocess
+from datetime import datetime
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -12,14 +15,20 @@ from typing import Any
 import pytest
 
 pytest.importorskip("sb3_contrib")
+import torch
+from matplotlib.figure import Figure
 from rich.console import Console
 
 from training import run
 from training.config import RunConfig, load_config
-from training.report.page import Finished, write_report
+from training.networks.policy import NetworkAgent
+from training.report.page import Finished, pretrained_margins, write_report
+from training.report.provenance import git_commit
 from training.report.snapshots import next_mark, past_players
 from training.report.tracker import Monitor
+from trick_envs import load_game, make_agent
 from trick_envs.evaluation.duplicate import Result, evaluate
+from trick_envs.evaluation.plots import draw_margins, in_samples
 from trick_envs.evaluation.seeds import Purpose
 
 QUIET = Console(quiet=True)
@@ -168,6 +177,45 @@ def test_a_resumed_run_keeps_its_curves(finished: Path) -> None:
     assert seconds[-1] <= evaluation["seconds"]
     for entry in history[3:]:
         assert [name for name in entry["figures"] if math.isfinite(entry["figures"][name])]
+
+
+def test_the_curves_begin_at_0_with_what_the_run_began_with(finished: Path) -> None:
+    """At 0 a policy is untrained; the interrupted run measures that once."""
+    page, _, progress = read(finished)
+    initial, config = progress["initial"], load_config(finished / "config.yaml")
+    assert (initial["stage"], initial["done"], initial["samples"]) == (0, 0, 0)
+    assert initial["seconds"] <= progress["history"][0]["seconds"]
+    untrained = NetworkAgent(run.first_model(config).policy)
+    for result in initial["results"]:
+        opponent = make_agent(result["opponent"], config.make_game())
+        deals = config.evaluation.deals
+        found = evaluate(config.make_game(), untrained, opponent, deals, config.seed, Purpose.MONITORING)
+        assert {**found.as_dict(), "player": ""} == {**result, "player": ""}
+    axes = Figure().add_subplot()
+    draw_margins(axes, [initial, *progress["history"]], *in_samples([initial, *progress["history"]]))
+    assert [line.get_xdata()[0] for line in axes.lines[:2]] == [0, 0]
+    assert axes.get_xlim()[0] == 0
+    assert "pretrained over greedy" in page.text  # a reference line
+    assert "the policy that comes with the game, on other deals" in page.text
+    assert pretrained_margins(load_game("pepper", 5, 2)) is None
+
+
+def test_the_report_says_when_where_and_with_which_code(finished: Path, tmp_path: Path) -> None:
+    page, _, _ = read(finished)
+    assert re.search(rf"date\s*{datetime.now().year}-\d\d-\d\d \d\d:\d\d", page.text)
+    assert f"{os.cpu_count()} cores" in page.text
+    assert f"torch {torch.__version__}" in page.text
+    (tmp_path / "code.py").write_text("")
+    assert git_commit(tmp_path / "code.py") is None
+    for command in ("init -q", "add code.py", "-c user.name=a -c user.email=a@b commit -qm one"):
+        subprocess.run(["git", *command.split()], cwd=tmp_path, check=True)
+    clean = git_commit(tmp_path / "code.py")
+    assert clean is not None
+    assert re.fullmatch("[0-9a-f]{12}", clean)
+    (tmp_path / "code.py").write_text("changed = True")
+    assert git_commit(tmp_path / "code.py") == f"{clean}-dirty"
+    (tmp_path / "other.py").write_text("")
+    assert git_commit(tmp_path / "other.py") is None  # not a part of that checkout
 
 
 def test_the_cross_table_is_measured_against_the_policies_that_were_kept(finished: Path) -> None:

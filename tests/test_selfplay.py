@@ -341,7 +341,7 @@ def test_a_worker_that_keeps_nothing_plays_as_one_that_goes_on() -> None:
     policy = SelfPlayPolicy.for_game(config.make_game(), config.network)
     env = SelfPlayVecEnv(BatchEnv("donguri", 12, 3, 1, "zero_sum"), 7)
     buffer = SelfPlayBuffer(16, env.observation_space, env.action_space, "cpu", ppo.gae_lambda, ppo.gamma, 12)
-    buffer.attach(env, ppo.reward_scale)
+    buffer.attach(env, config.reward_scale)
     observations, standing = env.reset(), None
     for number in range(4):
         task = RolloutTask(config, ppo, 12, 7, number * 16 * 24)

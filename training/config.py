@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
@@ -21,6 +21,9 @@ Positive = Annotated[int, Field(ge=1)]
 Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
 Widths = list[Annotated[int, Field(ge=1, le=8192)]]
 
+FEWEST_GAMES = 64  # of a rollout worker, unless the config says otherwise: networks are slow on smaller batches
+EARLIER = "earlier"  # in an opponent_pool: the policy of some rounds before
+
 
 class Strict(BaseModel):
     """A section of the file: unknown keys and values of a wrong type are errors."""
@@ -28,9 +31,54 @@ class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
-class PPO(Strict):
+class StageConfig(Strict):
+    """What the sections of all stages have in common.
+
+    Attributes:
+        title: of the method.
+        unit: of what the stage counts.
+        budget: the key that says how much of it there is.
+        resumes_anywhere: whether an interrupted stage can be saved between any two updates.
+        plays_opponent: whether the method can train against a fixed opponent.
+    """
+
+    title: ClassVar[str]
+    unit: ClassVar[str]
+    budget: ClassVar[str]
+    resumes_anywhere: ClassVar[bool]
+    plays_opponent: ClassVar[bool]
+
+    method: str
+
+    @property
+    def total(self) -> int:
+        """The length of the stage, in its unit."""
+        return getattr(self, self.budget)
+
+    @property
+    def players(self) -> list[str]:
+        """Specs of other players that it needs."""
+        return []
+
+    @property
+    def needs_policy(self) -> str | None:
+        """What it cannot do with an untrained network; ``None``: nothing."""
+        return None
+
+    def with_rollout_workers(self, workers: int) -> Self:
+        """The same stage, with a number of rollout workers where the config leaves it open."""
+        return self
+
+
+class PPO(StageConfig):
     """A stage of self-play with proximal policy optimisation (Schulman et al. 2017). The names are those of
     Stable-Baselines3."""
+
+    title: ClassVar[str] = "PPO"
+    unit: ClassVar[str] = "samples"
+    budget: ClassVar[str] = "total_samples"
+    resumes_anywhere: ClassVar[bool] = True  # not only between two rounds
+    plays_opponent: ClassVar[bool] = True
 
     method: Literal["ppo"] = "ppo"
     total_samples: Positive = Field(2_000_000, description="decisions to learn from, of all learning seats")
@@ -53,7 +101,6 @@ class PPO(Strict):
     ent_coef: float = Field(0.01, ge=0.0, description="weight of the entropy bonus")
     vf_coef: float = Field(0.5, ge=0.0, description="weight of the value loss")
     max_grad_norm: float = Field(0.5, gt=0.0, description="gradients are clipped to this norm")
-    reward_scale: float = Field(0.1, gt=0.0, description="factor on all rewards, so that values are about 1")
     kl_coef: float = Field(
         0.0, ge=0.0, description="weight of the divergence from the policy with which the stage began; 0: none"
     )
@@ -67,10 +114,21 @@ class PPO(Strict):
             raise ValueError(f"rollout_workers: {self.rollout_workers} is more than n_envs ({self.n_envs})")
         return self
 
+    def with_rollout_workers(self, workers: int) -> Self:
+        if self.rollout_workers is not None:
+            return self
+        return self.model_copy(update={"rollout_workers": max(1, min(workers, self.n_envs // FEWEST_GAMES))})
 
-class ExpertIteration(Strict):
+
+class ExpertIteration(StageConfig):
     """A stage in which a search labels the policy's decisions, and the policy learns from the labels (Anthony, Tian,
     Barber 2017). ``training/expert/labels.py`` plays and labels, ``training/expert/learner.py`` learns."""
+
+    title: ClassVar[str] = "expert iteration"
+    unit: ClassVar[str] = "labels"
+    budget: ClassVar[str] = "total_labels"
+    resumes_anywhere: ClassVar[bool] = False
+    plays_opponent: ClassVar[bool] = False
 
     method: Literal["expert_iteration"] = "expert_iteration"
     total_labels: Positive = Field(400_000, description="decisions to label")
@@ -97,7 +155,14 @@ class ExpertIteration(Strict):
     final_learning_rate: float = Field(1e-4, ge=0.0, le=1.0, description="at the end of a linear schedule")
     vf_coef: float = Field(0.5, ge=0.0, description="weight of the value loss")
     max_grad_norm: float = Field(1.0, gt=0.0, description="gradients are clipped to this norm")
-    reward_scale: float = Field(0.1, gt=0.0, description="factor on all rewards, so that values are about 1")
+
+    @property
+    def players(self) -> list[str]:
+        return [spec for spec in self.opponent_pool if spec != EARLIER]
+
+    @property
+    def needs_policy(self) -> str | None:
+        return f"search: {self.search}" if self.search.startswith(ROLLOUT) else None
 
     @field_validator("search")
     @classmethod
@@ -144,6 +209,9 @@ class RunConfig(Strict):
     num_deals: Positive | None = Field(1, description="deals per training match; null plays what the original plays")
     options: dict[str, bool] = Field({}, description="options of the game")
     reward: Literal["score", "zero_sum", "win"] = Field("zero_sum", description="what is maximised")
+    reward_scale: float = Field(
+        0.1, gt=0.0, description="factor on all rewards, so that values are about 1: one for all stages"
+    )
     opponent: str | None = Field(
         None, description="a fixed player in all seats except one (or one team); null is self-play"
     )
@@ -176,13 +244,12 @@ class RunConfig(Strict):
             game = self.make_game()
         except TypeError as error:
             raise ValueError(str(error)) from None
-        pool = [spec for stage in self.stages if isinstance(stage, ExpertIteration) for spec in stage.opponent_pool]
-        for spec in [*self.opponents, *(spec for spec in pool if spec != "earlier")]:
+        for spec in [*self.opponents, *(spec for stage in self.stages for spec in stage.players)]:
             make_agent(spec, game)
-        first = self.stages[0]
-        if isinstance(first, ExpertIteration) and first.search.startswith(ROLLOUT) and self.init_from is None:
-            raise ValueError(f"stages.0.search: {first.search} needs a policy: expected a stage before, or init_from")
-        if self.opponent is not None and any(isinstance(stage, ExpertIteration) for stage in self.stages):
+        needs = self.stages[0].needs_policy
+        if needs is not None and self.init_from is None:
+            raise ValueError(f"stages.0.{needs} needs a policy: expected a stage before, or init_from")
+        if self.opponent is not None and not all(stage.plays_opponent for stage in self.stages):
             raise ValueError("opponent: a best response is trained by stages of ppo, not of expert_iteration")
         return self
 

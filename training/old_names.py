@@ -47,7 +47,25 @@ def with_new_names(values: Any, path: Sequence[str] = (), warn: bool = True) -> 
         if new != str(key) and warn:
             warn_renamed(".".join((*path, key)), new)
         renamed[new] = with_new_names(item, (*path, str(new)), warn)
-    return renamed
+    return renamed if path else _with_one_reward_scale(renamed, warn)
+
+
+def _with_one_reward_scale(values: dict[Any, Any], warn: bool) -> dict[Any, Any]:
+    """``reward_scale`` was a key of every stage; now it is one of the run."""
+    stages = values.get("stages")
+    stages = stages if isinstance(stages, list) else []
+    holders = [stage for stage in stages if isinstance(stage, dict) and "reward_scale" in stage]
+    if not holders:
+        return values
+    scales = [stage["reward_scale"] for stage in holders]
+    scales += [values["reward_scale"]] if "reward_scale" in values else []
+    if any(scale != scales[0] for scale in scales):
+        raise ValueError(f"reward_scale: expected one for all stages, not {' and '.join(map(str, scales))}")
+    if warn:
+        warn_renamed("stages.*.reward_scale", "reward_scale (one for the run)")
+    kept = [{key: item for key, item in stage.items() if key != "reward_scale"} if stage in holders else stage
+            for stage in stages]  # fmt: skip
+    return {**values, "stages": kept, "reward_scale": scales[0]}
 
 
 def new_key(path: Sequence[str]) -> str:

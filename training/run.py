@@ -13,28 +13,24 @@ from rich.console import Console
 from rich.progress import Progress
 
 import trick_envs
-from training.config import PPO, RunConfig, dump_config, load_config
-from training.expert.learner import train_by_search
+from training.config import RunConfig, dump_config, load_config
 from training.networks.initial import load_initial
 from training.networks.policy import NetworkAgent, save_model, weights_of
-from training.ppo.algorithm import SelfPlayPPO, new_ppo, self_play_games, set_reference, train_ppo
+from training.ppo.algorithm import SelfPlayPPO
 from training.ppo.best_response import verdict
 from training.report.page import Finished, write_report
 from training.report.snapshots import cross_table, past_players
 from training.report.tracker import CHECKPOINT, Monitor, load_progress
 from training.seeds import stream_seed
+from training.stages import stages_of
 from trick_envs.agents import make_agent
 from trick_envs.cli.progress import progress_bar
 from trick_envs.engine.game import Game
 from trick_envs.errors import TrickEnvsError
 from trick_envs.evaluation.duplicate import Result, evaluate, results_table
-from trick_envs.evaluation.plots import learning_curve
 from trick_envs.evaluation.seeds import Purpose
 from trick_envs.files import locked, write_json, write_text
 from trick_envs.parallel.executor import TaskExecutor, make_executor
-
-ONE_ENV = PPO(n_envs=1, n_steps=2, batch_size=2)  # for a model that plays no games itself
-FEWEST_GAMES = 64  # of a rollout worker, unless the config says otherwise: networks are slow on smaller batches
 
 
 class RunError(TrickEnvsError, RuntimeError):
@@ -64,7 +60,9 @@ def train(config: RunConfig, folder: Path, console: Console, ray: str | None = N
     """
     _is_free(folder)
     with make_executor(config.workers, ray) as executor:
-        config = _with_rollout_workers(config, 1 if ray is None else executor.in_flight // 2)
+        workers = 1 if ray is None else executor.in_flight // 2
+        stages = [stage.with_rollout_workers(workers) for stage in config.stages]  # the weights depend on them
+        config = config.model_copy(update={"stages": stages})
         model = first_model(config)
         with locked(folder):
             _is_free(folder)  # another process may have begun one meanwhile
@@ -75,17 +73,6 @@ def train(config: RunConfig, folder: Path, console: Console, ray: str | None = N
 def _is_free(folder: Path) -> None:
     if (folder / "config.yaml").exists():
         raise RunError(f"{folder} holds a run already: continue it with --resume, or choose another --folder")
-
-
-def _with_rollout_workers(config: RunConfig, workers: int) -> RunConfig:
-    """The config with a number of rollout workers in every stage of PPO: the weights depend on it."""
-    stages = [
-        stage.model_copy(update={"rollout_workers": max(1, min(workers, stage.n_envs // FEWEST_GAMES))})
-        if isinstance(stage, PPO) and stage.rollout_workers is None
-        else stage
-        for stage in config.stages
-    ]
-    return config.model_copy(update={"stages": stages})
 
 
 def resume(folder: Path, console: Console, ray: str | None = None) -> list[Result]:
@@ -118,9 +105,7 @@ def _saved_model(config: RunConfig, folder: Path) -> SelfPlayPPO:
     if not checkpoint.is_file():
         return first_model(config)
     progress = load_progress(folder)
-    stage = config.stages[progress["stage"]]
-    env = self_play_games(config, stage if isinstance(stage, PPO) else ONE_ENV, progress["samples"])
-    model = SelfPlayPPO.load(checkpoint, env=env, device=config.device)
+    model = stages_of(config)[progress["stage"]].load_model(checkpoint, progress["samples"])
     model.set_random_seed(stream_seed(config.seed, progress["samples"]))
     model.num_timesteps = progress["done"]  # of this stage, even if the run was stopped between two
     return model
@@ -132,7 +117,7 @@ def first_model(config: RunConfig) -> SelfPlayPPO:
     Raises:
         RunError: if the initial weights are missing or do not fit.
     """
-    model = _new_model(config, 0, 0)
+    model = stages_of(config)[0].new_model(0)
     if config.init_from is not None:
         try:
             load_initial(model, config.init_from, config.make_game())
@@ -141,26 +126,24 @@ def first_model(config: RunConfig) -> SelfPlayPPO:
     return model
 
 
-def _new_model(config: RunConfig, number: int, samples: int) -> SelfPlayPPO:
-    stage = config.stages[number]
-    return new_ppo(config, stage if isinstance(stage, PPO) else ONE_ENV, samples)
-
-
 def _run(
     config: RunConfig, folder: Path, console: Console, model: SelfPlayPPO, executor: TaskExecutor, ray: str | None
 ) -> list[Result]:
     game = config.make_game()
+    budget = ", then ".join(f"{stage.total:,} {stage.unit}" for stage in config.stages)
     opponent = "" if config.opponent is None else f" against {config.opponent}"
-    console.print(f"{game.title}, {game.num_players} players{opponent}: {_budget(config)} into {folder}")
+    console.print(f"{game.title}, {game.num_players} players{opponent}: {budget} into {folder}")
     with progress_bar(console) as bar:
         monitor = Monitor(config, game, folder, bar)
         try:
-            for number in range(monitor.stage, len(config.stages)):
+            stages = stages_of(config)
+            for number in range(monitor.stage, len(stages)):
                 if number > monitor.stage:
                     weights = model.policy.state_dict()
-                    model = _new_model(config, number, monitor.samples)
+                    model = stages[number].new_model(monitor.samples)
                     model.policy.load_state_dict(weights)
-                _train_stage(config, number, model, monitor, folder, executor)
+                monitor.begin_stage(number, model)
+                stages[number].train(model, monitor, folder, executor)
                 monitor.end_stage(model)
             results = _finish(config, game, folder, model, monitor, bar)
         except KeyboardInterrupt:
@@ -173,33 +156,10 @@ def _run(
     return results
 
 
-def _train_stage(
-    config: RunConfig, number: int, model: SelfPlayPPO, monitor: Monitor, folder: Path, executor: TaskExecutor
-) -> None:
-    stage = config.stages[number]
-    if isinstance(stage, PPO):
-        monitor.begin_stage(number, stage.total_samples)
-        reference = folder / f"stage-{number + 1}-start.zip"
-        if stage.kl_coef > 0.0 and not reference.is_file():
-            save_model(model, reference)
-        set_reference(model, stage, reference)
-        train_ppo(config, stage, model, monitor, executor)
-    else:
-        monitor.begin_stage(number, stage.total_labels)
-        train_by_search(config, stage, model, monitor, folder, executor)
-
-
-def _budget(config: RunConfig) -> str:
-    return ", then ".join(
-        f"{stage.total_samples:,} samples" if isinstance(stage, PPO) else f"{stage.total_labels:,} labels"
-        for stage in config.stages
-    )
-
-
 def _finish(
     config: RunConfig, game: Game, folder: Path, model: SelfPlayPPO, monitor: Monitor, bar: Progress
 ) -> list[Result]:
-    """The files of a finished run: policy.zip, policy.onnx, learning_curve.png, report.html, evaluation.json."""
+    """The files of a finished run: policy.zip, policy.onnx, report.html, evaluation.json."""
     save_model(model, folder / "policy.zip")
     run = {
         "seed": config.seed,
@@ -228,9 +188,8 @@ def _finish(
         "seconds": round(monitor.seconds, 1),
         "results": [result.as_dict() for result in results],
     }
-    learning_curve(monitor.history, folder / "learning_curve.png", f"{game.title}, {game.num_players} players")
     names, size = [player.name for player in players], sum(array.size for array in weights.values())
-    finished = Finished(folder.resolve().name, config, game, monitor.history, evaluation, names, cross, size)
+    finished = Finished(folder.resolve().name, config, game, monitor.curve, evaluation, names, cross, size)
     write_report(folder / "report.html", finished)
     write_json(folder / "evaluation.json", evaluation)  # the last one: a run that has it is finished
     return results

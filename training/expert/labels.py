@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from training.config import ExpertIteration, RunConfig
+from training.config import EARLIER, ExpertIteration, RunConfig
 from training.networks.policy import NetworkAgent, Weights
 from trick_envs.agents import Agent, make_agent
 from trick_envs.agents.policy_files import PolicyFiles, make_agent_from
@@ -30,7 +30,6 @@ from trick_envs.evaluation.seeds import SEEDS_PER_RUN, Purpose, match_seeds, pla
 from trick_envs.parallel.compiled import compiled_once
 
 HEURISTIC_RANDOM_SHARE = 0.15  # share of random moves while there is no student: the heuristic has no variety
-EARLIER = "earlier"  # the opponent that is the policy of some rounds before
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ import torch
 from sb3_contrib import MaskablePPO
 
 from training.config import ExpertIteration, RunConfig
-from training.expert.labels import EARLIER, Labels, LabelTask, label
+from training.expert.labels import Labels, LabelTask, label
 from training.networks.policy import ILLEGAL, matrix_precision, weights_of
 from training.ppo.self_play import gather
 from training.report.tracker import Monitor
@@ -58,9 +58,9 @@ def train_by_search(
     policy = model.policy
     policy.precision = matrix_precision(config.precision, model.device)
     buffer = ReplayBuffer(folder / "labels", stage.replay_capacity, monitor.tasks)
-    learner = ExpertTrainer(stage, model, np.random.default_rng((config.seed, monitor.samples)))
+    learner = ExpertTrainer(stage, config.reward_scale, model, np.random.default_rng((config.seed, monitor.samples)))
     begun_from_nothing = monitor.stage == 0 and config.init_from is None
-    files = executor.share(read_policy_files(spec for spec in stage.opponent_pool if spec != EARLIER))
+    files = executor.share(read_policy_files(stage.players))
     student = None if monitor.done == 0 and begun_from_nothing else executor.share(weights_of(policy))
     earlier: deque[Any] = deque(maxlen=ROUNDS_BEFORE)
     pending: _Round | None = None
@@ -181,12 +181,15 @@ class ExpertTrainer:
 
     Args:
         stage: the rates and the target.
+        reward_scale: factor on the returns.
         model: whose policy learns, with its own optimizer.
         rng: for the order of the labels.
     """
 
-    def __init__(self, stage: ExpertIteration, model: MaskablePPO, rng: np.random.Generator) -> None:
-        self._stage, self._policy, self._rng = stage, model.policy, rng
+    def __init__(
+        self, stage: ExpertIteration, reward_scale: float, model: MaskablePPO, rng: np.random.Generator
+    ) -> None:
+        self._stage, self._reward_scale, self._policy, self._rng = stage, reward_scale, model.policy, rng
         self._device = model.device
 
     def learn(self, labels: Labels, samples: int, progress: tuple[float, float]) -> dict[str, float]:
@@ -211,7 +214,7 @@ class ExpertTrainer:
             observations = torch.from_numpy(gather(labels.observations, rows)).to(self._device)
             logits, values = policy.logits_and_values(observations, labels.masks[rows])
             loss_policy = -(target * torch.log_softmax(logits, 1)).sum(1).mean()
-            returns = torch.from_numpy(labels.returns[rows]).to(self._device) * stage.reward_scale
+            returns = torch.from_numpy(labels.returns[rows]).to(self._device) * self._reward_scale
             loss_value = torch.nn.functional.mse_loss(values.squeeze(1), returns)
             policy.optimizer.zero_grad()
             torch.autograd.backward(loss_policy + stage.vf_coef * loss_value)

@@ -185,7 +185,7 @@ def prepare(config: RunConfig, stage: PPO, model: MaskablePPO) -> None:
     torch.set_num_threads(config.threads)
     torch.distributions.Distribution.set_default_validate_args(False)
     model.policy.precision = matrix_precision(config.precision, model.device)
-    model.rollout_buffer.attach(model.env, stage.reward_scale, stream_seed(config.seed, model.num_timesteps))
+    model.rollout_buffer.attach(model.env, config.reward_scale, stream_seed(config.seed, model.num_timesteps))
 
 
 def set_reference(model: SelfPlayPPO, stage: PPO, reference: Path) -> None:

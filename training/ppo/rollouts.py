@@ -111,7 +111,7 @@ def collect(
         env = self_play_env(config, task.num_envs, task.first_seed, files)
         spaces = env.observation_space, env.action_space
         buffer = SelfPlayBuffer(stage.n_steps, *spaces, "cpu", stage.gae_lambda, stage.gamma, task.num_envs)
-        buffer.attach(env, stage.reward_scale)
+        buffer.attach(env, config.reward_scale)
         if standing is None:
             env.reset()
         else:

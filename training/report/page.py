@@ -14,8 +14,9 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
-import trick_envs
-from training.config import PPO, RunConfig, dump_config
+from training.config import RunConfig, dump_config
+from training.report.provenance import provenance
+from trick_envs.agents.pretrained import PRETRAINED, load_manifest, pretrained_file
 from trick_envs.engine.game import Game
 from trick_envs.evaluation.duplicate import Result
 from trick_envs.evaluation.plots import COLOURS, draw_margins, draw_stages, in_samples, in_time
@@ -43,7 +44,7 @@ class Finished:
         name: of the run.
         config: of the run.
         game: that was learned.
-        history: the evaluations on the way, as in ``progress.json``.
+        history: the evaluations before the first sample and on the way, as in ``progress.json``.
         evaluation: the content of ``evaluation.json``.
         past: names of the policies that were kept and of the last one, in chronological order.
         cross: each of them against the earlier ones.
@@ -65,19 +66,32 @@ def write_report(path: Path, run: Finished) -> None:
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     history = run.history
     axes = in_samples(history), in_time(history)
+    references = {} if (margins := pretrained_margins(run.game)) is None else {PRETRAINED: margins}
     text = environment.from_string(TEMPLATE).render(
         run=run,
+        references=references,
         duration=_duration(run.evaluation["seconds"]),
         facts=_facts(run),
         stages=_stages(run),
         ladder=_ladder(run.evaluation["results"]),
-        curves=[_chart(partial(draw_margins, history=history, positions=at, label=label)) for at, label in axes],
+        curves=[
+            _chart(partial(draw_margins, history=history, positions=at, label=label, references=references))
+            for at, label in axes
+        ],
         speed=_chart(partial(_draw_speed, run=run)),
         figures=_figures(run),
         cross=_cross(run),
         config=dump_config(run.config),
     )
     write_text(path, text)
+
+
+def pretrained_margins(game: Game) -> dict[str, float] | None:
+    """By opponent: the margin of the policy that comes with the game; ``None`` if there is none for this table."""
+    file = pretrained_file(game.type, game.num_players)
+    if not file.is_file() or game.options != game.type.options or game.num_deals != 1:
+        return None
+    return {one["opponent"]: one["margin"] for one in load_manifest(file)["ladder"]["results"]}
 
 
 def _facts(run: Finished) -> dict[str, str]:
@@ -97,7 +111,7 @@ def _facts(run: Finished) -> dict[str, str]:
         "network": f"{layers}: {run.weights:,} weights",
         "seed": str(config.seed),
         "precision, device": f"{config.precision}, {config.device}",
-        "trick_envs": trick_envs.__version__,
+        **provenance(),
     }
 
 
@@ -105,19 +119,16 @@ def _stages(run: Finished) -> list[dict[str, str]]:
     """A row for each stage: method, budget, settings other than the defaults, time, and speed."""
     rows, before = [], 0.0
     for number, stage in enumerate(run.config.stages):
-        ppo = isinstance(stage, PPO)
-        budget = "total_samples" if ppo else "total_labels"
         last = next((entry for entry in reversed(run.history) if entry["stage"] == number), None)
         seconds = 0.0 if last is None else last["seconds"] - before
         before += seconds
-        changed = stage.model_dump(exclude_defaults=True, exclude={"method", budget})
-        unit = "samples" if ppo else "labels"
+        changed = stage.model_dump(exclude_defaults=True, exclude={"method", stage.budget})
         rows.append({
-            "method": "PPO" if ppo else "expert iteration",
-            "budget": f"{getattr(stage, budget):,} {unit}",
+            "method": stage.title,
+            "budget": f"{stage.total:,} {stage.unit}",
             "settings": ", ".join(f"{key} {value}" for key, value in changed.items()) or "the defaults",
             "time": _duration(seconds),
-            "speed": f"{last['done'] / seconds:,.0f} {unit}/s" if last and seconds else "",
+            "speed": f"{last['done'] / seconds:,.0f} {stage.unit}/s" if last and seconds else "",
         })  # fmt: skip
     return rows
 
@@ -179,7 +190,10 @@ def _draw_speed(axes: Any, run: Finished) -> None:
     before = {"stage": 0, "done": 0, "seconds": 0.0}
     positions, label = in_time(run.history)
     for entry, position in zip(run.history, positions, strict=True):
-        unit = "samples" if isinstance(run.config.stages[entry["stage"]], PPO) else "labels"
+        if not entry["done"]:
+            before = entry
+            continue
+        unit = run.config.stages[entry["stage"]].unit
         done = entry["done"] - (before["done"] if entry["stage"] == before["stage"] else 0)
         times, rates = drawn.setdefault(unit, ([], []))
         times.append(position)

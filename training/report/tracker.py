@@ -39,6 +39,7 @@ class Monitor:
         samples: decisions learned from so far, in all stages: every pass counts only once.
         tasks: of expert iteration so far, in all stages.
         history: evaluations in chronological order.
+        initial: the evaluation before the first sample; ``None`` if there was none.
         logger: writes to TensorBoard.
     """
 
@@ -50,6 +51,7 @@ class Monitor:
         self.samples: int = loaded.get("samples", 0)
         self.tasks: int = loaded.get("tasks", 0)
         self.history: list[dict[str, Any]] = loaded.get("history", [])
+        self.initial: dict[str, Any] | None = loaded.get("initial")
         self._seconds_before: float = loaded.get("seconds", 0.0)
         self._started = time.monotonic()
         self._task: Any = None
@@ -60,15 +62,19 @@ class Monitor:
         """The duration of the run so far, also before interruptions."""
         return self._seconds_before + time.monotonic() - self._started
 
-    def begin_stage(self, number: int, total: int) -> None:
-        """Shows a stage, which may have begun before an interruption."""
+    def begin_stage(self, number: int, model: Any) -> None:
+        """Shows a stage, which may have begun before an interruption; measures what the run begins with."""
         if number != self.stage:
             self.stage, self.done = number, 0
         count = len(self.config.stages)
         name = f"stage {number + 1} of {count}: " if count > 1 else ""
-        method = self.config.stages[number].method.replace("_", " ")
-        self._task = self._bar.add_task(f"{name}{method}", total=total, completed=min(self.done, total), note="")
-        self._total = total
+        stage = self.config.stages[number]
+        self._total = stage.total
+        self._task = self._bar.add_task(
+            f"{name}{stage.title}", total=stage.total, completed=min(self.done, stage.total), note=""
+        )
+        if self.samples == 0 and self.initial is None:
+            self.initial = self._entry(model.policy)
 
     def show(self, done: int) -> None:
         """Shows how many samples or labels of this stage are done."""
@@ -84,7 +90,7 @@ class Monitor:
 
     def stop(self, model: Any) -> None:
         """Saves after Ctrl-C what can be saved: a stage of expert iteration has its last round already."""
-        if self.config.stages[self.stage].method == "ppo":
+        if self.config.stages[self.stage].resumes_anywhere:
             self.save(model)
 
     def note(self, text: str) -> None:
@@ -93,6 +99,18 @@ class Monitor:
 
     def evaluate(self, policy: Any) -> str:
         """Measures the policy against the config's opponents; returns the result in a few words."""
+        entry = self._entry(policy)
+        part = 100 * (self.stage + self.done / self._total) / len(self.config.stages)
+        mark = next_mark(self.history, part)
+        if mark is not None:
+            keep_policy(policy, self._folder, mark)
+            entry["kept"] = mark
+        self.history.append(entry)
+        found = "  ".join(f"{one['opponent']} {one['margin']:+.2f}±{one['half_width']:.2f}" for one in entry["results"])
+        return f"over {found}"
+
+    def _entry(self, policy: Any) -> dict[str, Any]:
+        """Measures the policy; also for TensorBoard."""
         agent = NetworkAgent(policy)
         entry: dict[str, Any] = {
             "stage": self.stage, "done": self.done, "samples": self.samples, "seconds": round(self.seconds, 1),
@@ -105,14 +123,12 @@ class Monitor:
             entry["results"].append(result.as_dict())
             self.logger.record(f"evaluation/margin_over_{spec}", result.margin)
         self.logger.dump(self.samples)
-        part = 100 * (self.stage + self.done / self._total) / len(self.config.stages)
-        mark = next_mark(self.history, part)
-        if mark is not None:
-            keep_policy(policy, self._folder, mark)
-            entry["kept"] = mark
-        self.history.append(entry)
-        found = "  ".join(f"{one['opponent']} {one['margin']:+.2f}±{one['half_width']:.2f}" for one in entry["results"])
-        return f"over {found}"
+        return entry
+
+    @property
+    def curve(self) -> list[dict[str, Any]]:
+        """What the run began with, if that was measured, and all evaluations since."""
+        return [*([] if self.initial is None else [self.initial]), *self.history]
 
     def _figures(self) -> dict[str, float]:
         """What was logged of learning since the last dump, such as losses."""
@@ -124,7 +140,7 @@ class Monitor:
         """Writes a checkpoint: the model, and in the same file all that ``progress.json`` tells."""
         progress = {
             "stage": self.stage, "done": self.done, "samples": self.samples, "tasks": self.tasks,
-            "seconds": round(self.seconds, 1), "history": self.history,
+            "seconds": round(self.seconds, 1), "initial": self.initial, "history": self.history,
         }  # fmt: skip
         save_model(model, self._folder / CHECKPOINT, {PROGRESS: json.dumps(progress)})  # a crash leaves both or none
         write_json(self._folder / PROGRESS, progress)  # to look at
@@ -140,6 +156,6 @@ def load_progress(folder: Path) -> dict[str, Any]:
             progress = json.loads(archive.read(PROGRESS))
         else:  # of the version before
             progress = json.loads((folder / PROGRESS).read_text(encoding="utf-8"))
-    for entry in progress["history"]:
+    for entry in [*progress["history"], *filter(None, [progress.get("initial")])]:
         entry["results"] = [Result.from_dict(result).as_dict() for result in entry["results"]]
     return progress

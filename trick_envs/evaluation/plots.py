@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -11,23 +11,6 @@ from typing import Any
 from trick_envs.files import replacing
 
 COLOURS = ("#1f6f8b", "#c8553d", "#588157", "#8e6c8a", "#b8860b", "#4a4e69")
-
-
-def learning_curve(history: list[dict[str, Any]], path: Path, title: str) -> None:
-    """Margin over each opponent against samples, with 95 % intervals, as a PNG.
-
-    Args:
-        history: evaluations in chronological order, as in a run's ``progress.json``.
-        path: the file.
-        title: of the plot.
-    """
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(7, 4.2), layout="constrained")
-    axes = figure.add_subplot()
-    draw_margins(axes, history, *in_samples(history))
-    axes.set_title(title)
-    _save(figure, path)
 
 
 def in_samples(history: list[dict[str, Any]]) -> tuple[list[float], str]:
@@ -44,7 +27,13 @@ def in_time(history: list[dict[str, Any]]) -> tuple[list[float], str]:
     return [each / unit for each in seconds], name
 
 
-def draw_margins(axes: Any, history: list[dict[str, Any]], positions: list[float], label: str) -> None:
+def draw_margins(
+    axes: Any,
+    history: list[dict[str, Any]],
+    positions: list[float],
+    label: str,
+    references: Mapping[str, Mapping[str, float]] | None = None,
+) -> None:
     """Margin over each opponent with 95 % intervals.
 
     Args:
@@ -52,6 +41,7 @@ def draw_margins(axes: Any, history: list[dict[str, Any]], positions: list[float
         history: evaluations in chronological order.
         positions: of the evaluations on the x axis.
         label: of the x axis.
+        references: by player, its margin over the same opponents, as a dashed line.
     """
     opponents = [result["opponent"] for result in history[0]["results"]] if history else []
     for i, opponent in enumerate(opponents):
@@ -62,7 +52,13 @@ def draw_margins(axes: Any, history: list[dict[str, Any]], positions: list[float
         low = [margin - width for margin, width in zip(margins, widths, strict=True)]
         high = [margin + width for margin, width in zip(margins, widths, strict=True)]
         axes.fill_between(positions, low, high, where=[math.isfinite(each) for each in high], color=colour, alpha=0.2)
+        for player, known in (references or {}).items():
+            if opponent in known:
+                axes.axhline(
+                    known[opponent], color=colour, linewidth=0.9, linestyle="--", label=f"{player} over {opponent}"
+                )
     axes.axhline(0, color="grey", linewidth=0.8)
+    axes.set_xlim(left=0)
     draw_stages(axes, history, positions)
     axes.set(xlabel=label, ylabel="margin, points per deal (95 % interval)")
     if opponents:
