@@ -526,6 +526,23 @@ def test_a_copy_shares_nothing(name):
     assert env.get_state() == before
 
 
+@pytest.mark.parametrize("raw", [True, False])
+def test_an_environment_says_what_it_is_and_where_its_match_is(raw):
+    env, maker = make("pepper", 5, raw=raw, num_deals=1), "raw_env" if raw else "env"
+    assert repr(env) == f"<pepper_v0.{maker}() for 5 players: not reset>"
+    env.reset(seed=7)
+    seat = env.agent_selection
+    assert repr(env) == f"<pepper_v0.{maker}() for 5 players: seed 7, deal 1, {seat} to lead>"
+    play_randomly(env, np.random.default_rng(0), 1)
+    assert repr(env) == f"<pepper_v0.{maker}() for 5 players: seed 7, deal 1, {env.agent_selection} to follow>"
+    if not raw:
+        spoilt = copy.deepcopy(env)
+        spoilt.step(int(np.flatnonzero(spoilt.observe(spoilt.agent_selection)["action_mask"] == 0)[0]))
+        assert repr(spoilt).endswith(", ended by an illegal action>")
+    play_randomly(env, np.random.default_rng(0))
+    assert repr(env) == f"<pepper_v0.{maker}() for 5 players: seed 7, over>"
+
+
 # --- illegal actions ----------------------------------------------------------------------------------------------
 
 

@@ -386,6 +386,19 @@ def test_an_opponents_illegal_action_is_blamed_on_it():
         env.reset(seed=1, options={"dealer": 1})
 
 
+def test_an_environment_says_what_it_is_and_where_its_match_is():
+    env = make(seat=3).unwrapped
+    assert repr(env) == "<SeatEnv of pepper for 5 players: not reset>"
+    env.reset(seed=7)
+    assert repr(env) == "<SeatEnv of pepper for 5 players: learner at seat 3, seed 7, deal 1, player_3 to " + (
+        f"{env.aec.phase}>"
+    )
+    games = gymnasium.make_vec("trick_envs/Pepper-v0", 4, "vector_entry_point", autoreset_mode="SAME_STEP")
+    assert repr(games) == "<VectorSeatEnv of 4 x pepper for 5 players: SAME_STEP, not reset>"
+    games.reset(seed=1)
+    assert repr(games) == "<VectorSeatEnv of 4 x pepper for 5 players: SAME_STEP>"
+
+
 # --- illegal actions ----------------------------------------------------------------------------------------------
 
 

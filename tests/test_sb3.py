@@ -164,6 +164,10 @@ def test_results_are_written_for_load_results(tmp_path):
         assert len(load_results(str(tmp_path / "logs"))) == len(results)
 
 
+def test_it_says_what_it_is():
+    assert repr(make_vec_env(PEPPER, 4).venv) == "<SeatVecEnv of 4 x pepper for 5 players>"
+
+
 def test_maskable_ppo_learns_and_is_evaluated_without_an_illegal_action():
     env = make_vec_env(PEPPER, 8, seed=1, env_kwargs={"illegal": "raise", **SHORT})
     model = sb3_contrib.MaskablePPO("MlpPolicy", env, **SMALL)

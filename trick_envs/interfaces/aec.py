@@ -96,6 +96,7 @@ class RawEnv(AECEnv[str, Any, Any]):
         reward_mode(reward)
         self._bind()
 
+    _maker = "raw_env"
     _match: Match | None = None
     _illegal = False  # the match was ended by an illegal action
     _ends_by_illegal = False  # whether it can be
@@ -233,6 +234,12 @@ class RawEnv(AECEnv[str, Any, Any]):
     def _view(self) -> TableView:
         assert self._match is not None
         return match_view(self._match, self._rendering.observer(self.render_observer))
+
+    def __repr__(self) -> str:
+        about = f"{self.metadata['name']}.{self._maker}() for {self.num_players} players"
+        if self._match is None:
+            return f"<{about}: not reset>"
+        return f"<{about}: {self._match.moment()}{', ended by an illegal action' * self._illegal}>"
 
     def _repr_html_(self) -> str | None:
         """The table as a picture, for notebooks, once there is a match."""

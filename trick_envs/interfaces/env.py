@@ -29,6 +29,7 @@ class Env(RawEnv):
       the end is a warning; ``agent_iter`` wants a step between two agents.
     """
 
+    _maker = "env"
     _has_reset = False
     _has_updated = False
     _ends_by_illegal = True

@@ -172,6 +172,12 @@ class SeatEnv(gymnasium.Env[Observation, np.int64]):
         """Closes the window of mode ``"human"``."""
         self.aec.close()
 
+    def __repr__(self) -> str:
+        about, match = f"{self.game.name} for {self.game.num_players} players", self.aec._match
+        if match is None:
+            return f"<SeatEnv of {about}: not reset>"
+        return f"<SeatEnv of {about}: learner at seat {self.seat}, {match.moment()}>"
+
     def _repr_html_(self) -> str | None:
         """The table as a picture, for notebooks, once there is a match."""
         return self.aec._repr_html_()

@@ -48,6 +48,10 @@ class SeatVecEnv(VecEnv):
         self.games, self.spec = games, games.spec
         super().__init__(games.num_envs, games.single_observation_space, games.single_action_space)
 
+    def __repr__(self) -> str:
+        game = self.games.game
+        return f"<SeatVecEnv of {self.num_envs} x {game.name} for {game.num_players} players>"
+
     def reset(self) -> Any:
         """Starts a match in every game; returns the observations."""
         if any(options != self._options[0] for options in self._options):

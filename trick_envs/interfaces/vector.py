@@ -108,6 +108,10 @@ class VectorSeatEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]])
         self._masks = np.zeros((num_envs, self.game.num_actions), np.int8)
         self._started = self._warned = False
 
+    def __repr__(self) -> str:
+        about = f"{self.num_envs} x {self.game.name} for {self.game.num_players} players"
+        return f"<VectorSeatEnv of {about}: {self.autoreset_mode.name}{', not reset' * (not self._started)}>"
+
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observations, Infos]:

@@ -186,6 +186,15 @@ class Match:
             **deepcopy(self.notes),
         }
 
+    def moment(self) -> str:
+        """Where the match is, in words, such as ``seed 7, deal 2, player_3 to lead``."""
+        if self.over:
+            return f"seed {self.seed}, over"
+        return f"seed {self.seed}, deal {len(self.deals)}, player_{self.seat} to {self.phase}"
+
+    def __repr__(self) -> str:
+        return f"<match of {self.game.name} for {self.game.num_players}: {self.moment()}>"
+
     # --- bytes ---------------------------------------------------------------------------------------------------
 
     def to_bytes(self, extra: Any = None) -> bytes:
