@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeAlias, TypedDict
 
 import gymnasium
 import numpy as np
@@ -17,10 +17,11 @@ from trick_envs.engine.direct import direct
 from trick_envs.engine.game import Game
 from trick_envs.engine.inspect import phase_name, why_illegal
 from trick_envs.engine.kernels.observing import ROOM_BEHIND
+from trick_envs.engine.observation import Layout
 from trick_envs.engine.rng import checked_seed, fresh_seed
 from trick_envs.engine.state import States
 from trick_envs.errors import IllegalAction
-from trick_envs.interfaces.rendering import ALL, FPS, MODES, Rendering
+from trick_envs.interfaces.rendering import ALL, FPS, MODES, Rendered, Rendering
 from trick_envs.matches.fixed_deals import GivenDeal, read_dealer, read_deals
 from trick_envs.matches.match import Match
 from trick_envs.matches.viewing import match_view
@@ -38,11 +39,20 @@ _ONLY_AFTER_RESET = frozenset(
         "_cumulative_rewards",
     }
 )
+Action: TypeAlias = int | np.integer | npt.NDArray[np.integer] | None  # ``None`` is the dead step
+
 _RESET_OPTIONS = ("dealer", "deals")
 _empty, _FLOAT, _BYTE = np.empty, np.dtype(np.float32), np.dtype(np.int8)  # looked up once: they cost as much as a play
 
 
-class RawEnv(AECEnv[str, Any, Any]):
+class Observation(TypedDict):
+    """What an agent sees: ``(D,) float32``, and its legal actions, ``(A,) int8``."""
+
+    observation: npt.NDArray[np.float32]
+    action_mask: npt.NDArray[np.int8]
+
+
+class RawEnv(AECEnv[str, Observation, int | None]):
     """A trick-taking game as a PettingZoo AEC environment, without checks of the order of calls.
 
     - Observation: ``{"observation": (D,) float32, "action_mask": (A,) int8}``, relative to the seat; ``layout`` says
@@ -107,11 +117,11 @@ class RawEnv(AECEnv[str, Any, Any]):
 
     # --- PettingZoo ---------------------------------------------------------------------------------------------
 
-    def observation_space(self, agent: str) -> Any:
+    def observation_space(self, agent: str) -> spaces.Dict:
         """The space of an agent's observation: the same object at every call."""
         return self.observation_spaces[agent]
 
-    def action_space(self, agent: str) -> Any:
+    def action_space(self, agent: str) -> spaces.Discrete:
         """The space of an agent's actions: the same object at every call."""
         return self.action_spaces[agent]
 
@@ -154,7 +164,7 @@ class RawEnv(AECEnv[str, Any, Any]):
         self._paid = self._finished = self._illegal = False
         self.agent_selection = self.possible_agents[match.seat]
 
-    def step(self, action: Any) -> None:
+    def step(self, action: Action) -> None:
         """Plays the card that ``agent_selection`` names.
 
         Raises:
@@ -196,13 +206,13 @@ class RawEnv(AECEnv[str, Any, Any]):
             self.render()
         return True
 
-    def observe(self, agent: str) -> dict[str, npt.NDArray[Any]]:
+    def observe(self, agent: str) -> Observation:
         """What a seat sees now, for any seat and at any time, also after the end; returns new arrays."""
         observation, mask = _empty(self._shape, _FLOAT), _empty(self._mask_shape, _BYTE)
         self._observe(self._states, self._seats[agent], self._scratch, observation, mask)
         return {"observation": observation, "action_mask": mask}
 
-    def last(self, observe: bool = True) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+    def last(self, observe: bool = True) -> tuple[Observation | None, float, bool, bool, dict[str, Any]]:
         """Observation, cumulative reward, termination, truncation and info of the agent that is to act."""
         agent = self.agent_selection
         seen = self.observe(agent) if observe else None
@@ -220,7 +230,7 @@ class RawEnv(AECEnv[str, Any, Any]):
         self.game.kernels.write_full_state(self._states, 0, out)
         return out.astype(np.float32)
 
-    def render(self) -> Any:
+    def render(self) -> Rendered:
         """The table: text in mode ``"ansi"``, ``(600, 800, 3) uint8`` in ``"rgb_array"``; ``"human"`` shows it."""
         if self.render_mode is None:
             gymnasium.logger.warn(f"render() needs a render_mode: make the environment with one of {', '.join(MODES)}")
@@ -248,7 +258,7 @@ class RawEnv(AECEnv[str, Any, Any]):
     # --- what these games add ------------------------------------------------------------------------------------
 
     @property
-    def layout(self) -> Any:
+    def layout(self) -> Layout:
         """The observation, block by block."""
         return self.game.layout
 

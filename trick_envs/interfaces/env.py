@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,8 +16,11 @@ from pettingzoo.utils.env_logger import EnvLogger
 
 from trick_envs.engine.arguments import unknown_argument
 from trick_envs.engine.registry import game_type, load_game
-from trick_envs.interfaces.aec import RawEnv
+from trick_envs.interfaces.aec import Action, Observation, RawEnv
 from trick_envs.interfaces.describe import describe_arguments, describe_game
+from trick_envs.interfaces.rendering import Rendered
+
+E = TypeVar("E", bound=RawEnv)
 
 
 class Env(RawEnv):
@@ -38,7 +41,7 @@ class Env(RawEnv):
         super().reset(seed, options)
         self._has_reset = self._has_updated = True
 
-    def step(self, action: Any) -> None:
+    def step(self, action: Action) -> None:
         if not self._has_reset:
             EnvLogger.error_step_before_reset()
         self._has_updated = True
@@ -52,11 +55,12 @@ class Env(RawEnv):
         if self._finished:
             self._was_dead_step(action)
             return
+        assert action is not None  # it is in the action space
         if not self._advance(action if type(action) is int else int(action)):
             EnvLogger.warn_on_illegal_move()
             self._end_by_illegal(agent)
 
-    def observe(self, agent: str) -> dict[str, npt.NDArray[Any]]:
+    def observe(self, agent: str) -> Observation:
         if not self._has_reset:
             EnvLogger.error_observe_before_reset()
         seen = RawEnv.observe(self, agent)
@@ -69,12 +73,12 @@ class Env(RawEnv):
             EnvLogger.error_state_before_reset()
         return super().state()
 
-    def render(self) -> Any:
+    def render(self) -> Rendered:
         if not self._has_reset:
             EnvLogger.error_render_before_reset()
         return super().render()
 
-    def agent_iter(self, max_iter: int = 2**63) -> AECIterable[str, Any, Any]:
+    def agent_iter(self, max_iter: int = 2**63) -> AECIterable[str, Observation, int | None]:
         if not self._has_reset:
             EnvLogger.error_agent_iter_before_reset()
         return _StrictIterable(self, max_iter)
@@ -84,12 +88,12 @@ class Env(RawEnv):
         self._has_reset = self._has_updated = True
 
 
-class _StrictIterable(AECIterable[str, Any, Any]):
-    def __iter__(self) -> AECIterator[str, Any, Any]:
+class _StrictIterable(AECIterable[str, Observation, int | None]):
+    def __iter__(self) -> AECIterator[str, Observation, int | None]:
         return _StrictIterator(self.env, self.max_iter)
 
 
-class _StrictIterator(AECIterator[str, Any, Any]):
+class _StrictIterator(AECIterator[str, Observation, int | None]):
     def __next__(self) -> str:
         agent = super().__next__()
         assert self.env._has_updated, "need to call step() or reset() in a loop over `agent_iter`"
@@ -118,7 +122,7 @@ def environment_module(game: str) -> tuple[Callable[..., Env], Callable[..., Raw
     return env, raw_env, describe_game(game)
 
 
-def _make(kind: Any, caller: str, game: str, options: dict[str, Any]) -> Any:
+def _make(kind: type[E], caller: str, game: str, options: dict[str, Any]) -> E:
     known = [*_signature(game).parameters]
     for name in options:
         if name not in (*known, "num_players"):

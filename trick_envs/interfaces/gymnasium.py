@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import gymnasium
 import numpy as np
@@ -19,11 +19,11 @@ from trick_envs.errors import IllegalAction
 from trick_envs.interfaces.aec import RawEnv
 from trick_envs.interfaces.illegal_penalty import illegal_warning, worst_total
 from trick_envs.interfaces.masking import OBSERVATION_KEY, Masking
-from trick_envs.interfaces.rendering import FPS, MODES
+from trick_envs.interfaces.rendering import FPS, MODES, Rendered
 from trick_envs.matches.loop import play_on
 from trick_envs.matches.seating import Opponent, Opponents, checked_seat, illegal_mode
 
-Observation = npt.NDArray[np.float32] | dict[str, npt.NDArray[Any]]
+Observation: TypeAlias = npt.NDArray[np.float32] | dict[str, npt.NDArray[np.float32 | np.int8]]
 Info = dict[str, Any]
 
 
@@ -124,7 +124,7 @@ class SeatEnv(gymnasium.Env[Observation, np.int64]):
         self._let_opponents_play()
         return self._observe()
 
-    def step(self, action: Any) -> tuple[Observation, float, bool, bool, Info]:
+    def step(self, action: int | np.integer | npt.NDArray[np.integer]) -> tuple[Observation, float, bool, bool, Info]:
         """Plays the card that the learner names, and on to its next decision or the end of the match.
 
         Args:
@@ -164,7 +164,7 @@ class SeatEnv(gymnasium.Env[Observation, np.int64]):
         """The learner's legal actions, ``(A,) int8``; the ``end_mask`` when the match is over."""
         return self._mask.copy()
 
-    def render(self) -> Any:
+    def render(self) -> Rendered:
         """The table: text in mode ``"ansi"``, ``(600, 800, 3) uint8`` in ``"rgb_array"``; ``"human"`` shows it."""
         return self.aec.render()
 

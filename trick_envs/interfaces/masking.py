@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
 from trick_envs.engine.game import Game
+
+Vectors: TypeAlias = npt.NDArray[np.float32]
+
+Masked: TypeAlias = Vectors | dict[str, npt.NDArray[np.float32 | np.int8]]
 
 END_MASKS = ("zeros", "ones")
 OBSERVATION_KEY = "observation"
@@ -48,7 +52,7 @@ class Masking:
             mask = spaces.Box(0, 1, (game.num_actions,), np.int8)
             self.space = spaces.Dict({observation_key: vector, mask_key: mask})
 
-    def observation(self, vector: npt.NDArray[np.float32], mask: npt.NDArray[np.int8]) -> Any:
+    def observation(self, vector: Vectors, mask: npt.NDArray[np.int8]) -> Masked:
         """The observation of one game, or of a batch: the vector, or a dict of it and a copy of the mask."""
         if self._mask_key is None:
             return vector

@@ -5,7 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
 
 from trick_envs.engine.arguments import check_render_mode
 from trick_envs.engine.game import Game
@@ -14,6 +17,8 @@ from trick_envs.view import TableView, ansi, rgb_array
 
 MODES, FPS = ("human", "ansi", "rgb_array"), 2
 ALL = "all"
+
+Rendered: TypeAlias = str | npt.NDArray[np.uint8] | None
 
 
 class NoPillow(ModuleNotFoundError, TypeError):
@@ -52,7 +57,7 @@ class Rendering:
         """Who looks on: a seat, or ``None`` for an open table; ``seat`` if the settings do not say."""
         return seat if self.view is None else None if self.view == ALL else int(self.view)
 
-    def show(self, view: TableView) -> Any:
+    def show(self, view: TableView) -> Rendered:
         """Text in mode ``"ansi"``, ``(H, W, 3) uint8`` in ``"rgb_array"``; nothing in ``"human"``, which shows it."""
         if self.mode == "ansi":
             return ansi(view)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import gymnasium
 import numpy as np
@@ -27,7 +27,7 @@ from trick_envs.matches.seating import Opponent, Opponents, checked_seat, illega
 from trick_envs.view import table_view
 
 Vectors = npt.NDArray[np.float32]
-Observations = Vectors | dict[str, npt.NDArray[Any]]
+Observations: TypeAlias = Vectors | dict[str, npt.NDArray[np.float32 | np.int8]]
 Rows = npt.NDArray[np.int64]
 Infos = dict[str, Any]
 
@@ -208,7 +208,7 @@ class VectorSeatEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]])
 
     # --- inside --------------------------------------------------------------------------------------------------
 
-    def _rows_to_reset(self, mask: Any) -> Rows:
+    def _rows_to_reset(self, mask: object) -> Rows:
         if mask is None:
             return self._all
         if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_:

@@ -16,9 +16,10 @@ from trick_envs.engine.game import Game
 from trick_envs.engine.inspect import why_illegal
 from trick_envs.engine.kernels.seats import GREEDY_PLAYER, ILLEGAL_MODES, RANDOM_PLAYER
 from trick_envs.engine.rng import MAX_SEED
+from trick_envs.engine.state import States
 from trick_envs.errors import IllegalAction
 
-Policy = Callable[[npt.NDArray[np.float32], npt.NDArray[np.int8]], Any]
+Policy = Callable[[npt.NDArray[np.float32], npt.NDArray[np.int8]], npt.ArrayLike]
 Opponent = str | PathLike[str] | Agent | Policy
 
 _COMPILED = {"random": RANDOM_PLAYER, "greedy": GREEDY_PLAYER}
@@ -53,7 +54,7 @@ class Opponents:
         self.game = game
         self.agents: list[Agent | Policy] = []
         self._names: list[str] = []
-        self._given: list[Any] = []
+        self._given: list[Agent | Policy] = []
         self.players = np.array([self._number(opponent) for opponent in listed], np.int64)
 
     def _number(self, opponent: Any) -> int:
@@ -86,7 +87,7 @@ class Opponents:
                 agent.seed((seed + number) % (MAX_SEED + 1))
 
     def act(
-        self, number: int, observations: npt.NDArray[np.float32], action_masks: npt.NDArray[np.int8], states: Any
+        self, number: int, observations: npt.NDArray[np.float32], action_masks: npt.NDArray[np.int8], states: States
     ) -> npt.NDArray[np.int64]:
         """The actions of agent ``number``, ``(B,) int64``.
 
@@ -113,7 +114,7 @@ class Opponents:
         return actions
 
 
-def _check_player(opponent: Any) -> None:
+def _check_player(opponent: object) -> None:
     """Raises a ``ValueError`` for what is neither an agent nor a function of observations and masks."""
     is_class, hint = isinstance(opponent, type), ""
     if not is_class and (hasattr(opponent, "act") or _takes_two(opponent)):

@@ -52,7 +52,7 @@ class Variant(Game):
         self.view_size = max(load_game(self.name, players).layout.size for players in game_type.players)  # no more
         self.view_size = len(self.view(self.template, 0))
 
-    def view(self, record: Any, observer: int) -> npt.NDArray[np.int8]:
+    def view(self, record: States, observer: int) -> npt.NDArray[np.int8]:
         """What a seat observes, ``(view_size,) int8``."""
         out, mask = np.zeros(self.view_size, np.int8), np.zeros(self.num_actions, np.int8)
         return out[: self.kernels.observe(record, 0, observer, out, mask)]
