@@ -181,6 +181,26 @@ def test_compiled_code_computes_the_network_and_its_gradients(name: str, depth: 
         torch.testing.assert_close(compiled[key], numbers, rtol=0, atol=2e-5 * float(largest), msg=key)
 
 
+def test_compiled_code_in_bfloat16_has_nearly_the_same_gradients() -> None:
+    game = load_game("donguri", 3)
+    policy = make_policy(game, SUITS)
+    seen = torch.from_numpy(positions(game)[0])
+    to_logits = torch.randn(len(seen), game.num_actions, generator=torch.Generator().manual_seed(1))
+    found = []
+    for precision in (torch.float32, torch.bfloat16):
+        policy.precision = precision
+        policy.zero_grad()
+        logits, values = policy.logits_and_values(seen, None)
+        torch.autograd.backward((logits, values), (to_logits, values.detach()))
+        found.append({key: weights.grad.clone() for key, weights in policy.named_parameters()})
+    exact, rounded = found
+    for key, gradient in exact.items():
+        apart = float((gradient - rounded[key]).norm() / gradient.norm())
+        assert apart < 0.05, key
+        assert rounded[key].dtype == torch.float32
+    assert any((gradient != rounded[key]).any() for key, gradient in exact.items())
+
+
 def test_compiled_code_takes_any_numbers_also_of_cards() -> None:
     """More inputs than a game ever has: cards with several suits and ranks at once, negative numbers."""
     game = load_game("tricky_express")

@@ -143,8 +143,8 @@ class SelfPlayPolicy(MaskableActorCriticPolicy):
 
     @property
     def _compiled(self) -> SuitKernels | None:
-        """The compiled code of this network, if there is any for its device and its precision."""
-        return self._kernels if self.device.type == "cpu" and self.precision == torch.float32 else None
+        """The compiled code of this network, if there is any for its device."""
+        return self._kernels if self.device.type == "cpu" else None
 
     @property
     def rows_at_a_time(self) -> int:
@@ -157,7 +157,7 @@ class SelfPlayPolicy(MaskableActorCriticPolicy):
         They are fastest from ``int8`` on a CPU (``suit_kernels.py``).
         """
         if self._compiled is not None and obs.dtype == torch.int8:
-            logits, values = self._compiled(obs)
+            logits, values = self._compiled(obs, self.precision)
         else:
             with torch.autocast(self.device.type, self.precision, enabled=self.precision != torch.float32):
                 latent_pi, latent_vf = self.mlp_extractor(self.extract_features(obs.float()))

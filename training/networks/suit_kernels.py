@@ -16,7 +16,7 @@ import torch
 
 from training.networks.suits import SuitColumns, SuitHead, SuitLayers, ValueHead
 
-ROWS = 1024  # at a time while learning: what is computed of so many observations stays in the processor's cache
+ROWS = 512  # at a time while learning: what is computed of so many observations stays in the processor's cache
 
 
 class SuitKernels:
@@ -37,9 +37,12 @@ class SuitKernels:
         for linear in (action.head, value.layer, value.head):
             self.weights += [linear.weight, linear.bias]
 
-    def __call__(self, observations: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Logits ``(B, A)`` and values ``(B, 1)`` of observations ``(B, D) int8``; autograd knows the gradients."""
-        return _Network.apply(self, observations, *self.weights)  # type: ignore[no-untyped-call]
+    def __call__(self, observations: torch.Tensor, precision: torch.dtype) -> tuple[torch.Tensor, torch.Tensor]:
+        """Logits ``(B, A)`` and values ``(B, 1)`` of observations ``(B, D) int8``; autograd knows the gradients.
+
+        The products of every suit's numbers with weights are computed in ``precision``, all else in ``float32``.
+        """
+        return _Network.apply(self, precision, observations, *self.weights)  # type: ignore[no-untyped-call]
 
 
 class _Inputs:
@@ -80,7 +83,7 @@ class _Network(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, kernels: SuitKernels, observations: torch.Tensor, *weights: torch.Tensor
+        ctx: Any, kernels: SuitKernels, precision: torch.dtype, observations: torch.Tensor, *weights: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
         suits, width, inputs = kernels.suits, kernels.width, kernels.inputs
         first, first_bias, from_others, *between = weights
@@ -96,16 +99,18 @@ class _Network(torch.autograd.Function):
             base += first[:, inputs.names_at :].t()
         hidden, mean = torch.empty(rows * suits, width), torch.empty(rows, width)
         _first_layer(*found, table.numpy(), base.numpy(), hidden.numpy(), mean.numpy())
-        kept = [(hidden, mean)]
+        rounded = hidden.to(precision)
+        kept = [(hidden, rounded, mean)]
         for i in range(0, len(between), 3):
             own, bias, from_mean = between[i : i + 3]
             shared = torch.addmm(bias, mean, from_mean.t())
-            hidden, mean = hidden @ own.t(), torch.empty(rows, width)
+            hidden, mean = (rounded @ own.to(precision).t()).float(), torch.empty(rows, width)
             _next_layer(hidden.numpy(), shared.numpy(), mean.numpy())
-            kept.append((hidden, mean))
-        logits = torch.addmm(head_bias, hidden, head.t())
+            rounded = hidden.to(precision)
+            kept.append((hidden, rounded, mean))
+        logits = (rounded @ head.to(precision).t()).float().add_(head_bias)
         valued = torch.addmm(layer_bias, mean, layer.t()).relu_()
-        ctx.kernels, ctx.found, ctx.kept, ctx.valued = kernels, found, kept, valued
+        ctx.kernels, ctx.precision, ctx.found, ctx.kept, ctx.valued = kernels, precision, found, kept, valued
         ctx.save_for_backward(*weights)
         return logits.view(rows, -1), torch.addmm(value_bias, valued, value.t())
 
@@ -113,24 +118,26 @@ class _Network(torch.autograd.Function):
     def backward(ctx: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
         to_logits, to_values = gradients
         kernels: SuitKernels = ctx.kernels
-        suits, inputs = kernels.suits, kernels.inputs
+        suits, inputs, precision = kernels.suits, kernels.inputs, ctx.precision
         weights: Sequence[torch.Tensor] = ctx.saved_tensors
         found: list[torch.Tensor] = []  # gradients from the last weight to the first
         head, layer, value = weights[-6], weights[-4], weights[-2]
-        hidden, mean = ctx.kept[-1]
+        hidden, rounded, mean = ctx.kept[-1]
         to_logits = to_logits.reshape(len(hidden), -1)
+        to_rounded = to_logits.to(precision)
         to_valued = torch.ops.aten.threshold_backward(to_values @ value, ctx.valued, 0.0)  # the ReLU
         found += [to_values.sum(0), to_values.t() @ ctx.valued]
         found += [to_valued.sum(0), to_valued.t() @ mean]
-        found += [to_logits.sum(0), to_logits.t() @ hidden]
-        to_hidden, to_mean = to_logits @ head, to_valued @ layer
+        found += [to_logits.sum(0), (to_rounded.t() @ rounded).float()]
+        to_hidden, to_mean = (to_rounded @ head.to(precision)).float(), to_valued @ layer
         for number in range(kernels.depth - 1, 0, -1):
-            before, mean_before = ctx.kept[number - 1]
+            _, rounded, mean_before = ctx.kept[number - 1]
             own, _, from_mean = weights[3 * number : 3 * number + 3]
             together = torch.empty_like(mean)
             _layer_gradient(ctx.kept[number][0].numpy(), to_hidden.numpy(), to_mean.numpy(), together.numpy())
-            found += [together.t() @ mean_before, together.sum(0), to_hidden.t() @ before]
-            to_hidden, to_mean = to_hidden @ own, together @ from_mean
+            to_rounded = to_hidden.to(precision)
+            found += [together.t() @ mean_before, together.sum(0), (to_rounded.t() @ rounded).float()]
+            to_hidden, to_mean = (to_rounded @ own.to(precision)).float(), together @ from_mean
         together = torch.empty_like(mean)
         _layer_gradient(ctx.kept[0][0].numpy(), to_hidden.numpy(), to_mean.numpy(), together.numpy())
         table, base = torch.zeros(inputs.size, kernels.width), torch.zeros(suits, kernels.width)
@@ -138,7 +145,7 @@ class _Network(torch.autograd.Function):
         per_suit = weights[0].shape[1]
         table[inputs.names_at : per_suit] = base[: per_suit - inputs.names_at]
         found += [table[per_suit:].t(), base.sum(0), table[:per_suit].t()]
-        return (None, None, *reversed(found))
+        return (None, None, None, *reversed(found))
 
 
 @numba.njit(cache=True)
