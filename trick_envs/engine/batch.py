@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from trick_envs.deprecation import warn_renamed
 from trick_envs.engine.arguments import load_game_for
 from trick_envs.engine.game import Game
 from trick_envs.engine.inspect import why_illegal
 from trick_envs.engine.kernels.playing import REWARDS
 from trick_envs.engine.rng import MAX_SEED, checked_seed, fresh_seed
-from trick_envs.errors import IllegalAction
+from trick_envs.engine.threads import Crew
+from trick_envs.errors import IllegalAction, InputError
+
+MIN_GAMES = 64  # in a thread: fewer are done before another thread has begun
 
 
 def reward_mode(reward: str) -> int:
@@ -40,6 +46,8 @@ class BatchEnv:
         num_players: seats, where the rules allow a choice.
         num_deals: exact length of a match; ``None`` plays what the original plays or recommends.
         reward: ``"score"``, ``"zero_sum"`` or ``"win"``.
+        num_threads: how many threads share the games. The results are the same for every number. It pays from some
+            thousand games on, up to the number of cores.
         options: the game's own options.
 
     Attributes:
@@ -60,12 +68,15 @@ class BatchEnv:
         num_players: int | None = None,
         num_deals: int | None = None,
         reward: str = "score",
+        num_threads: int = 1,
         **options: Any,
     ) -> None:
-        if isinstance(num_envs, bool) or not isinstance(num_envs, (int, np.integer)) or num_envs < 1:
-            raise ValueError(f"num_envs: expected a whole number of 1 or more, not {num_envs!r}")
+        for name, number in (("num_envs", num_envs), ("num_threads", num_threads)):
+            if isinstance(number, bool) or not isinstance(number, (int, np.integer)) or number < 1:
+                raise ValueError(f"{name}: expected a whole number of 1 or more, not {number!r}")
         self.game: Game = load_game_for(BatchEnv.__init__, game, num_players, num_deals, options)
         self.num_envs, self.num_players = int(num_envs), self.game.num_players
+        self.num_threads = int(num_threads)
         self.reward = reward
         self._mode = reward_mode(reward)
         self.states = np.zeros(num_envs, self.game.dtype)
@@ -77,6 +88,7 @@ class BatchEnv:
         self._all = np.arange(self.num_envs)
         self._cards = np.zeros(self.num_envs, np.int64)
         self._started = False
+        self._crew = Crew(self.num_threads)
 
     def reset(self, seed: int | Sequence[int] | npt.NDArray[Any] | None = None) -> None:
         """Starts a match in every game.
@@ -97,18 +109,37 @@ class BatchEnv:
             seeds = [checked_seed(one) for one in seed]
             if len(seeds) != self.num_envs:
                 raise ValueError(f"seed: expected {self.num_envs} seeds, one per game, not {len(seeds)}")
-        self.game.kernels.reset_batch(self.states, self.game.template, np.array(seeds, np.uint64))
+        drawn, states = np.array(seeds, np.uint64), self.states
+        self._share(self.num_envs, lambda at: self.game.kernels.reset_batch(states[at], self.game.template, drawn[at]))
         self.observe()
         self.rewards[:] = 0
         self.terminated[:] = False
 
     def observe(self) -> None:
-        """Recomputes observations, masks and seats, after a change to ``states``."""
-        self.game.kernels.observe_batch(self.states, self.observations, self.action_masks, self.seats)
+        """Recomputes observations, masks and seats, after a change to ``states``.
+
+        Raises:
+            InputError: if the game's ``features`` does not write as many numbers as its ``blocks`` have.
+        """
+        written = self._share(
+            self.num_envs,
+            lambda at: self.game.kernels.observe_batch(
+                self.states[at], self.observations[at], self.action_masks[at], self.seats[at]
+            ),
+        )
+        if written[0] != (size := self.game.layout.size):
+            raise InputError(
+                f"the game {self.game.name!r}: features(): expected it to end at number {size} of the observation, "
+                f"where its blocks end, not at {written[0]}"
+            )
         self._started = True
 
     def step(
-        self, actions: npt.ArrayLike, env_ids: npt.ArrayLike | None = None
+        self,
+        actions: npt.ArrayLike,
+        env_ids: npt.ArrayLike | None = None,
+        *,
+        rows: npt.ArrayLike | None = None,
     ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.bool_]]:
         """Plays one card in every game, or in some.
 
@@ -116,6 +147,7 @@ class BatchEnv:
             actions: ``(B,)`` integers, one for each game that is played: the action of the seat to act there.
             env_ids: indices of the games to play, ascending; the others do not change, and their rewards are 0.
                 ``None`` plays all.
+            rows: the old name of ``env_ids``.
 
         Returns:
             ``(num_envs, players) float32`` rewards, and ``(num_envs,) bool``: which matches ended. The next step
@@ -126,6 +158,9 @@ class BatchEnv:
         """
         if not self._started:
             raise RuntimeError("call reset() before step()")
+        if rows is not None:
+            warn_renamed("BatchEnv.step(rows=…)", "env_ids=…")
+            env_ids = rows
         games = self._all if env_ids is None else self._checked_rows(env_ids)
         chosen = np.asarray(actions)
         if chosen.shape != games.shape or chosen.dtype.kind not in "iu":
@@ -133,20 +168,44 @@ class BatchEnv:
                 f"actions: expected {len(games)} whole numbers, shape ({len(games)},), "
                 f"not shape {chosen.shape} of {chosen.dtype}"
             )
-        chosen = chosen.astype(np.int64, copy=False)
-        kernels = self.game.kernels
-        wrong = kernels.resolve_rows(self.states, games, chosen, self._cards)
-        if wrong >= 0:
+        chosen = np.ascontiguousarray(chosen, np.int64)
+        kernels, cards = self.game.kernels, self._cards
+        illegal = self._share(
+            len(games), lambda at: kernels.resolve_rows(self.states, games[at], chosen[at], cards[at])
+        )
+        if any(first >= 0 for first in illegal):
+            wrong = next(
+                at.start + first for at, first in zip(self._slices(len(games)), illegal, strict=True) if first >= 0
+            )
             i = int(games[wrong])
             raise IllegalAction(f"game {i}: {why_illegal(self.game, self.states[i : i + 1], int(chosen[wrong]))}")
         if env_ids is not None:
             self.rewards[:] = 0
             self.terminated[:] = False
-        kernels.step_rows(
-            self.states, self.game.template, games, self._cards, self._mode, self.observations, self.action_masks,
-            self.seats, self.rewards, self.terminated,
+        self._share(
+            len(games),
+            lambda at: kernels.step_rows(
+                self.states, self.game.template, games[at], cards[at], self._mode, self.observations,
+                self.action_masks, self.seats, self.rewards, self.terminated,
+            ),
         )  # fmt: skip
         return self.rewards, self.terminated
+
+    @property
+    def ends(self) -> npt.NDArray[np.bool_]:
+        """The old name of ``terminated``."""
+        warn_renamed("BatchEnv.ends", "BatchEnv.terminated")
+        return self.terminated
+
+    def _slices(self, count: int) -> list[slice]:
+        parts = max(1, min(self.num_threads, count // MIN_GAMES))
+        ends = [count * part // parts for part in range(parts + 1)]
+        return [slice(start, end) for start, end in pairwise(ends)]
+
+    def _share(self, count: int, work: Callable[[slice], Any]) -> list[Any]:
+        """What ``work`` returns for every thread's part of ``count`` games."""
+        parts = self._slices(count)
+        return [work(parts[0])] if len(parts) == 1 else self._crew.run([partial(work, part) for part in parts])
 
     def _checked_rows(self, env_ids: npt.ArrayLike) -> npt.NDArray[np.int64]:
         games = np.asarray(env_ids)

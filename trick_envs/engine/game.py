@@ -8,22 +8,44 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, wraps
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
+from trick_envs.deprecation import warn_renamed
 from trick_envs.engine.cards import Deck
+from trick_envs.engine.declaration import check_declaration
 from trick_envs.engine.kernels.binding import bind_kernels
 from trick_envs.engine.observation import Block, Layout
 from trick_envs.engine.search.worlds import ROWS, WIDTH
 from trick_envs.engine.state import PHASES, Field, Sizes, State, States, fields, record_dtype
 
-MAX_DEALS = 10_000
+RENAMED = {"demands": "legality_rules", "secret_blocks": "hidden_blocks", "suits_alike": "suit_symmetric"}
+C = TypeVar("C", bound=type)
 
 
+def _with_old_names(declaration: C) -> C:
+    """Lets a declaration take arguments by the names that they had before."""
+    init = declaration.__init__  # type: ignore[misc]
+
+    @wraps(init)
+    def takes_old_names(self: Any, *args: Any, **arguments: Any) -> None:
+        for old, new in RENAMED.items():
+            if old in arguments:
+                if new in arguments:
+                    raise TypeError(f"GameType: {old} is the old name of {new}: give one of them")
+                warn_renamed(f"GameType({old}=…)", f"{new}=…")
+                arguments[new] = arguments.pop(old)
+        init(self, *args, **arguments)
+
+    declaration.__init__ = takes_old_names  # type: ignore[misc]
+    return declaration
+
+
+@_with_old_names
 @dataclass(frozen=True, eq=False)
 class GameType:
     """The declaration of a game. (OpenSpiel uses the same word.)
@@ -49,6 +71,9 @@ class GameType:
             each, such as trump.
         view: the module that shows what only this game has (``trick_envs/view``), if it has such a thing.
         version: version of the environment; records and policies of other versions are rejected.
+
+    Raises:
+        ValueError: if the declaration does not fit what compiled code relies on (``engine/declaration.py``).
     """
 
     name: str
@@ -70,6 +95,17 @@ class GameType:
     suit_symmetric: bool = True
     view: ModuleType | None = None
     version: int = 0
+
+    def __post_init__(self) -> None:
+        check_declaration(
+            self, lambda num_players: (observation_layout(self, num_players), state_layout(self, num_players))
+        )
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in RENAMED:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        warn_renamed(f"GameType.{name}", RENAMED[name])
+        return getattr(self, RENAMED[name])
 
     @cached_property
     def places(self) -> dict[str, Field]:

@@ -320,8 +320,11 @@ def _compiled_spill_bit_sums(one: Any, other: Any, out: Any, at: Any, length: An
 def _compiled_spill_copy(source: Any, start: Any, out: Any, at: Any, length: Any) -> Any:
     def compiled(source: Any, start: Any, out: Any, at: Any, length: Any) -> None:
         if at + length + 64 <= out.shape[0]:
-            for k in range(0, length, 64):
-                _copy_vector(source, start + k, out, at + k)
+            _copy_vector(source, start, out, at)
+            if length > 64:  # no loop: it would become a call of ``memcpy``, which takes longer for so few bytes
+                _copy_vector(source, start + 64, out, at + 64)
+                if length > 128:
+                    _copy_bytes(source, start + 128, out, at + 128, length - 128)
         else:
             _copy_bytes(source, start, out, at, length)
 
@@ -332,8 +335,11 @@ def _compiled_spill_copy(source: Any, start: Any, out: Any, at: Any, length: Any
 def _compiled_spill_zeros(out: Any, at: Any, length: Any) -> Any:
     def compiled(out: Any, at: Any, length: Any) -> None:
         if at + length + 64 <= out.shape[0]:
-            for k in range(0, length, 64):
-                _store_bits(0, out, at + k)
+            _store_bits(0, out, at)
+            if length > 64:
+                _store_bits(0, out, at + 64)
+                if length > 128:
+                    _clear_bytes(out, at + 128, length - 128)
         else:
             _clear_bytes(out, at, length)
 

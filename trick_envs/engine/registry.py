@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from trick_envs.discovery import GAMES, built_in_games, game_names, plug_ins
-from trick_envs.engine.game import MAX_DEALS, Game, GameType
+from trick_envs.engine.declaration import MAX_DEALS
+from trick_envs.engine.game import Game, GameType
 
 __all__ = ["game_names", "game_type", "load_game", "load_game_again"]
 

@@ -24,6 +24,8 @@ from trick_envs.engine.intrinsics import SLACK
 PHASES = ("lead", "follow", "pass", "keep", "pick", "over")
 LEAD, FOLLOW, PASS, KEEP, PICK, OVER = range(len(PHASES))
 
+MAX_PLAYERS = 16  # kernels return the seat to act in the low four bits of a number, and keep arrays of this length
+
 # The arguments of rules and kernels. ``States`` is an array of records, shape ``(B,)``.
 Numbers: TypeAlias = npt.NDArray[np.int64]
 Place: TypeAlias = npt.NDArray[np.int64]  # a card set in the record: two words

@@ -20,6 +20,7 @@ SECTIONS = {
     "playouts": "random cards, no observations, plays/s",
     "batch": "BatchEnv of 512 games with observations, masks and rewards, plays/s",
     "batch_4096": "BatchEnv of 4096 games likewise, plays/s",
+    "batch_threads": "BatchEnv of 4096 games with num_threads=2 likewise, plays/s",
     "env": "env() with the first legal action, steps/s",
     "raw_env": "raw_env() likewise, steps/s",
     "openspiel": "OpenSpiel's games from a Python loop: whole deals, dealt by chance nodes; decisions/s",
@@ -98,11 +99,11 @@ def _playouts(game: str, num_players: int) -> float:
     return _median_rate(work)
 
 
-def _batch(num_envs: int) -> Callable[[str, int], float]:
+def _batch(num_envs: int, num_threads: int = 1) -> Callable[[str, int], float]:
     """Only ``step`` is timed; random actions are drawn from the masks in between."""
 
     def measure(game: str, num_players: int) -> float:
-        games = BatchEnv(game, num_envs, num_players)
+        games = BatchEnv(game, num_envs, num_players, num_threads=num_threads)
         games.reset(0)
         streams, actions = np.arange(num_envs, dtype=np.uint64), np.zeros(num_envs, np.int64)
         rates = []
@@ -185,6 +186,7 @@ _MEASURES: dict[str, Callable[[str, int], float]] = {
     "playouts": _playouts,
     "batch": _batch(512),
     "batch_4096": _batch(4096),
+    "batch_threads": _batch(4096, 2),
     "env": _aec("env"),
     "raw_env": _aec("raw_env"),
     "openspiel": _openspiel,

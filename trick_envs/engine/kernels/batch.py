@@ -20,14 +20,15 @@ def reset_batch(states: States, template: Any, seeds: Any) -> None:
 
 
 @kernel
-def observe_batch(states: States, observations: Any, masks: Any, seats: Any) -> None:
-    """Observation and mask of the seat to act, for every record."""
-    scratch = scratch_row(observations)
+def observe_batch(states: States, observations: Any, masks: Any, seats: Any) -> int:
+    """Observation and mask of the seat to act, for every record; returns the length of the last observation."""
+    scratch, written = scratch_row(observations), 0
     for i in range(states.shape[0]):
         state = states[i]
         seats[i] = state.seat
         write_mask(state, masks[i])
-        write_row(state, seats[i], scratch, observations, i)
+        written = write_row(state, seats[i], scratch, observations, i)
+    return written
 
 
 @kernel

@@ -82,7 +82,9 @@ def write_observation(state: State, observer: int, out: Any, at: int) -> int:
     return features(state, observer, out, at)
 
 
-ROOM_BEHIND = 3 * SLACK  # in a buffer for one observation: blocks are written with a surplus (``engine/intrinsics.py``)
+# In a buffer for one observation: blocks are written with a surplus (``engine/intrinsics.py``), and ``features`` that
+# write more than their blocks say do no damage until ``BatchEnv`` has noticed it.
+ROOM_BEHIND = 3 * SLACK + 4096
 
 
 @kernel
@@ -92,10 +94,14 @@ def scratch_row(observations: Any) -> Any:
 
 
 @kernel
-def write_row(state: State, observer: int, scratch: Any, observations: Any, i: int) -> None:
-    """Writes an observation to ``observations[i]`` by way of ``scratch``: whole lines go to memory faster."""
-    write_observation(state, observer, scratch, 0)
+def write_row(state: State, observer: int, scratch: Any, observations: Any, i: int) -> int:
+    """Writes an observation to ``observations[i]`` by way of ``scratch``: whole lines go to memory faster.
+
+    Returns how many numbers ``write_observation`` has written.
+    """
+    written = write_observation(state, observer, scratch, 0)
     copy_bytes(scratch, 0, observations[i], 0, observations.shape[1])
+    return written
 
 
 @kernel

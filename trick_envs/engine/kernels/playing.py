@@ -9,7 +9,7 @@ from trick_envs.engine.hooks import begin, legal, match_over, next_dealer, play,
 from trick_envs.engine.intrinsics import clear_deal, popcount
 from trick_envs.engine.kernels.binding import kernel
 from trick_envs.engine.rng import draw, draw_seed, seed_rng
-from trick_envs.engine.state import OVER, State, States
+from trick_envs.engine.state import MAX_PLAYERS, OVER, State, States
 from trick_envs.engine.table import deal_hands, shuffle, sort_deck
 
 REWARDS = ("score", "zero_sum", "win")
@@ -146,7 +146,11 @@ def checked_card(state: State, action: int) -> int:
 
 # --- one game at a time -------------------------------------------------------------------------------------------
 
-ILLEGAL, DEAL_ENDED, MATCH_ENDED = -1, 16, 32  # what ``step_one`` returns, besides the next seat to act
+ILLEGAL, DEAL_ENDED, MATCH_ENDED = (
+    -1,
+    MAX_PLAYERS,
+    2 * MAX_PLAYERS,
+)  # what ``step_one`` returns, besides the next seat to act
 
 
 @kernel

@@ -12,7 +12,7 @@ from trick_envs.engine.kernels.observing import scratch_row, write_mask, write_o
 from trick_envs.engine.kernels.players import greedy, random_card
 from trick_envs.engine.kernels.playing import advance, begin_deal, pay, resolve_card, start_match
 from trick_envs.engine.rng import draw_from, draw_seed
-from trick_envs.engine.state import OVER, States, Streams
+from trick_envs.engine.state import MAX_PLAYERS, OVER, States, Streams
 from trick_envs.engine.table import relative
 
 NOBODY, NAMED, RANDOM_PLAYER, GREEDY_PLAYER = -4, -3, -2, -1  # who plays; other numbers are Python agents
@@ -78,7 +78,7 @@ def play_rows(
         over: set where the match has ended, regularly or by an illegal action.
         waiting: set to the number of the Python agent that has to act, else to -1.
     """
-    pays = np.zeros(16, np.float64)
+    pays = np.zeros(MAX_PLAYERS, np.float64)
     for k in range(rows.shape[0]):
         i = rows[k]
         state = states[i]

@@ -1,0 +1,129 @@
+"""``BatchEnv(num_threads=…)``: the same bits for every number of threads; and the threads themselves."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import pickle
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+from helpers import every_game
+
+from trick_envs import BatchEnv
+from trick_envs.engine.batch import MIN_GAMES
+from trick_envs.engine.threads import Crew
+from trick_envs.errors import IllegalAction
+
+ARRAYS = ("observations", "action_masks", "seats", "rewards", "terminated")
+
+
+def content(games: BatchEnv) -> list[bytes]:
+    return [getattr(games, name).tobytes() for name in ARRAYS] + [games.states.tobytes()]
+
+
+def first_legal(games: BatchEnv) -> Any:
+    return games.action_masks.argmax(axis=1)
+
+
+@every_game
+def test_every_number_of_threads_gives_the_same_bits(name: str) -> None:
+    num_envs = 3 * MIN_GAMES + 7  # not the same for all threads
+    batches = [BatchEnv(name, num_envs, num_deals=1, num_threads=threads) for threads in (1, 2, 3, 8)]
+    for games in batches:
+        games.reset(seed=5)
+    ended = 0
+    for turn in range(170):
+        actions = first_legal(batches[0])
+        some = None if turn % 3 else np.arange(turn % 2, num_envs, 2)
+        for games in batches:
+            games.step(actions if some is None else actions[some], some)
+        ended += int(batches[0].terminated.sum())
+        expected = content(batches[0])
+        assert all(content(games) == expected for games in batches[1:])
+    assert ended > 0
+    for games in batches:
+        games.reset()
+    assert all(content(games) == content(batches[0]) for games in batches[1:])
+
+
+def test_the_first_illegal_action_is_named_and_no_game_has_moved() -> None:
+    games = BatchEnv("pepper", 4 * MIN_GAMES, num_threads=4)
+    games.reset(seed=1)
+    before, actions = content(games), first_legal(games)
+    for wrong in (3 * MIN_GAMES + 1, 2 * MIN_GAMES + 9):
+        actions[wrong] = games.action_masks[wrong].argmin()
+        with pytest.raises(IllegalAction, match=f"^game {wrong}: "):
+            games.step(actions)
+        assert content(games) == before
+
+
+@pytest.mark.parametrize("number", [0, -1, 1.5, True, "2"])
+def test_a_bad_number_of_threads_is_an_error(number: Any) -> None:
+    with pytest.raises(ValueError, match="num_threads: expected a whole number of 1 or more"):
+        BatchEnv("pepper", 4, num_threads=number)
+
+
+@pytest.mark.parametrize("how", [copy.deepcopy, lambda games: pickle.loads(pickle.dumps(games))])
+def test_a_copy_has_threads_of_its_own_and_goes_on_identically(how: Any) -> None:
+    games = BatchEnv("pepper", 2 * MIN_GAMES, num_threads=2)
+    games.reset(seed=3)
+    games.step(first_legal(games))
+    twin = how(games)
+    for _ in range(5):
+        games.step(first_legal(games))
+        twin.step(first_legal(twin))
+    assert content(games) == content(twin)
+
+
+def test_threads_work_at_the_same_time_and_results_keep_their_order() -> None:
+    together = threading.Barrier(3, timeout=60)  # nobody passes alone
+
+    def task(number: int) -> int:
+        together.wait()
+        return number
+
+    crew = Crew(3)
+    for _ in range(3):
+        assert crew.run([lambda n=n: task(n) for n in range(3)]) == [0, 1, 2]  # type: ignore[misc]
+
+
+def test_an_error_in_a_thread_reaches_the_caller_after_all_have_ended() -> None:
+    crew, ended = Crew(2), []
+    for _ in range(2):
+        with pytest.raises(ZeroDivisionError):
+            crew.run([lambda: ended.append(1), lambda: 1 // 0])
+    assert ended == [1, 1]
+    assert crew.run([lambda: 1, lambda: 2, lambda: 3]) == [1, 2, 3]
+
+
+def test_threads_end_with_the_batch() -> None:
+    def alive() -> int:
+        return sum(thread.name == "trick_envs kernels" for thread in threading.enumerate())
+
+    gc.collect()
+    before = alive()
+    crew = Crew(4)
+    crew.run([lambda: None] * 4)
+    serving = [thread for thread in threading.enumerate() if thread.name == "trick_envs kernels"][-3:]
+    assert alive() == before + 3
+    del crew
+    gc.collect()
+    for thread in serving:
+        thread.join(timeout=60)
+    assert alive() <= before
+
+
+def test_old_names_of_the_batch_still_work_with_a_warning() -> None:
+    games, twin = BatchEnv("pepper", 4), BatchEnv("pepper", 4)
+    for each in (games, twin):
+        each.reset(seed=2)
+    actions = first_legal(games)[[1, 3]]
+    twin.step(actions, env_ids=[1, 3])
+    with pytest.warns(DeprecationWarning, match=r"BatchEnv\.step\(rows=…\) .*write env_ids=…"):
+        games.step(actions, rows=[1, 3])
+    assert content(games) == content(twin)
+    with pytest.warns(DeprecationWarning, match=r"BatchEnv\.ends .*write BatchEnv\.terminated"):
+        assert games.ends is games.terminated
