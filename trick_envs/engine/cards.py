@@ -15,6 +15,9 @@ from typing import Any
 from trick_envs.engine.compile import rule
 from trick_envs.engine.intrinsics import lowest_bit, popcount
 
+# Why 54 bits of a word of 64: two words then hold the 108 cards of two packs with jokers, each pack in one of them, so
+# that the second copy of a card is the same bit of the other word. And no bit of a card is ever the sign of an
+# ``int64``: shifts and comparisons do the same in compiled code, in NumPy and in plain Python.
 WORD = 54
 FULL_WORD = (1 << WORD) - 1
 CardSet = tuple[int, int]

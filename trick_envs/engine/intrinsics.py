@@ -52,8 +52,16 @@ def scale_bits(bits: Any, count: int) -> int:
     return int(((int(bits) >> 32) * int(count)) >> 32)
 
 
+# Bits become bytes with one instruction of LLVM: a word of 64 bits is read as a vector of 64 flags, which is widened to
+# a vector of 64 bytes. Flag 0 is the lowest bit of the word, and goes to the lowest address, where machines are
+# little-endian, as all are that Numba supports. A big-endian machine would write the flags in the opposite order.
+
+
 def write_bits(low: int, high: int, split: int, out: Any, at: int, length: int) -> None:
-    """Writes ``length`` bits (118 at most), ``split`` of ``low`` and then ``high``, as bytes 0 or 1 to ``out[at:]``."""
+    """Writes ``length`` bits (118 at most), ``split`` of ``low`` and then ``high``, as bytes 0 or 1 to ``out[at:]``.
+
+    Why 118: the second word is stored from byte ``split`` on, which is ``cards.WORD`` = 54, and has 64 bits.
+    """
     bits = int(low) | (int(high) << split)
     for k in range(length):
         out[at + k] = (bits >> k) & 1
@@ -200,7 +208,11 @@ def _compiled_scale_bits(bits: Any, count: Any) -> Any:
 
 @intrinsic
 def _write_bits(typing: Any, low: Any, high: Any, split: Any, out: Any, at: Any, length: Any) -> Any:
-    """Both words become vectors of bytes in a buffer, of which ``length`` are copied."""
+    """Both words become vectors of bytes in a buffer, of which ``length`` are copied.
+
+    The second store, from byte ``split`` on, overwrites what the first one has written from there on: with a ``split``
+    of 54 the buffer of 128 bytes then holds 54 + 64 = 118 that are valid.
+    """
 
     def build(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         low, high, split, out, at, length = args

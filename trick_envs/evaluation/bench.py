@@ -1,4 +1,4 @@
-"""Benchmarks: every figure is the median of several runs on one thread."""
+"""Benchmarks: every figure is the median of several runs on one thread, but for the section ``batch_threads``."""
 
 from __future__ import annotations
 
@@ -208,7 +208,7 @@ def bench_table(figures: dict[str, dict[str, float]]) -> Any:
     """The figures as a table for the terminal."""
     from rich.table import Table
 
-    table = Table(title=f"one thread, median of {RUNS} runs")
+    table = Table(title=f"one thread unless said otherwise, median of {RUNS} runs")
     for column in ("measured", "of", "per second"):
         table.add_column(column, justify="right" if column == "per second" else "left")
     for section, measured in figures.items():

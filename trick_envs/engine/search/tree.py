@@ -30,7 +30,13 @@ WIDENING = 4  # a node has about sqrt(visits) / 2 children
 EXPLORATION = 0.7
 
 
-CHILD, SIBLING, ACTION, VISITS, AVAILABILITY = range(5)  # rows of the tree; one column per node, column 0 is the root
+# The tree is an array with one column per node; column 0 is the root, and so no node's child: 0 stands for none. The
+# gains of the nodes, which are not whole numbers, are in ``gains``. Its rows:
+CHILD = 0  # the column of the node's first child; the newest child comes first
+SIBLING = 1  # the column of the next child of the same parent
+ACTION = 2  # the action that leads from the parent to the node
+VISITS = 3  # iterations that went through the node
+AVAILABILITY = 4  # iterations since it was added in which its parent was reached and the action was legal there
 
 
 @kernel
@@ -124,7 +130,12 @@ def ismcts(
     adds a node, plays the deal out by the heuristic, and gives every seat on the path its own margin. At the root
     all actions still in the running are tried in the same worlds, and the worse half drops out again and again
     (sequential halving). The baseline action, which comes in ``actions`` as for ``pimc``, stays to the end.
-    ``all_sums`` is as for ``pimc``.
+    ``all_sums`` is as for ``pimc``, with a fourth row: the column of the action's node, which is a child of the root.
+
+    ``gains`` has one number per column of ``tree``: the sum, over the node's visits, of the margins of the seat that
+    chose it. Its last two are no nodes, but the lowest and the highest margin so far, which scale the confidence
+    bounds. ``path`` notes the way of one iteration: the nodes, and the seats that chose them. ``scratch`` holds two
+    records: the drawn world, and the copy of it that is played.
 
     ``cheat`` keeps the true world. Without chance the same line would then follow an action every time, so its
     play-outs make random plays (``EPSILON``).

@@ -46,6 +46,17 @@ def draw_hands(state: State, slots: int, unseen: CardSet, exact: bool, streams: 
     The seats draw one after the other, those that may hold the fewest of the cards first, each uniformly from what it
     may hold. A world with fewer choices on the way is then more probable, so worlds are accepted with a probability
     that corrects for it (``exact``).
+
+    The probability: let seat ``s``, when its turn comes, want ``w_s`` cards, and let ``c_s`` of those that are left be
+    allowed to it. It draws one of ``C(c_s, w_s)`` equally likely hands (``C``: binomial coefficient), and the other
+    slots get the rest in an order that is uniform in every world alike. So a world is proposed with a probability
+    proportional to ``1 / prod C(c_s, w_s)``, and accepting it with a probability proportional to ``prod C(c_s, w_s)``
+    makes all worlds equally likely. To be a probability, the product is divided by one that is never smaller:
+    ``c_s`` is at most the number of unseen cards that the seat may hold at all (``fewest``), and at most the number
+    of cards not drawn before (``total - drawn``), both of which are the same in every world. The order of the seats is
+    the same, too, for it hangs on ``fewest`` alone. Without voids the two products are equal, and every world is
+    accepted; seats with the fewest choices draw first, because then ``c_s`` is close to its bound. ``log_kept`` is the
+    logarithm of the quotient.
     """
     n, left_over, log_kept = state.num_players, unseen, 0.0
     total, drawn, done = size(unseen), 0, 0
