@@ -203,6 +203,7 @@ def _draw_speed(axes: Any, run: Finished) -> None:
         axes.plot(times, rates, marker="o", markersize=3, color=colour, label=f"{unit} per second")
     draw_stages(axes, run.history, positions)
     axes.set(xlabel=label, ylabel="per second")
+    axes.set_xlim(left=0)
     if len(drawn) < 2:
         axes.set_ylim(bottom=0)
     else:
@@ -229,6 +230,7 @@ def _figures(run: Finished) -> list[tuple[str, Markup]]:
 def _draw_line(axes: Any, positions: list[float], values: list[float], label: str) -> None:
     axes.plot(positions, values, marker="o", markersize=3, color=COLOURS[0])
     axes.set_xlabel(label)
+    axes.set_xlim(left=0)
 
 
 def _chart(draw: Callable[[Any], None], size: tuple[float, float] = LARGE) -> Markup:
