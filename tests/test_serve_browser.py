@@ -74,7 +74,7 @@ def open_page(chromium: Any, address: str) -> Iterator[Any]:
             wrong.append(url)
 
     def make(size: Any = DESK, **options: Any) -> Page:
-        context = chromium.new_context(viewport=size, reduced_motion="reduce", **options)
+        context = chromium.new_context(viewport=size, **{"reduced_motion": "reduce", **options})
         contexts.append(context)
         context.on("request", lambda request: note(request.url))
         page = context.new_page()
@@ -145,7 +145,8 @@ def test_a_deal_is_played_by_clicking_and_then_looked_at(open_page, address):
 def test_an_illegal_card_says_the_rule(open_page, address):
     page = open_page()
     short_game(page, address)
-    for _ in range(20):
+    limit = time.monotonic() + PATIENCE / 1000
+    while time.monotonic() < limit:
         if page.locator("#hand.ready .illegal").count():
             break
         if page.locator("#hand.ready").count():
@@ -252,11 +253,12 @@ def test_a_replays_page_works_from_a_file(open_page, record, tmp_path):
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
-def test_axe_finds_nothing(open_page, address, record, tmp_path, size):
+def test_axe_finds_nothing(open_page, address, record, tmp_path, size, scheme):
     """Accessibility, by axe-core."""
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
-    page = open_page(size, bypass_csp=True)
+    page = open_page(size, bypass_csp=True, color_scheme=scheme)
 
     def check(where: str) -> None:
         found = axe.run(page).response["violations"]
@@ -270,6 +272,8 @@ def test_axe_finds_nothing(open_page, address, record, tmp_path, size):
     check("rules")
     page.keyboard.press("Escape")
     page.click("#stop")
+    check("question")
+    page.get_by_role("dialog").get_by_role("button", name="End the match").click()
     expect(page.locator("#summary")).to_be_visible()
     check("result")
     page.goto(f"{address}/replay")
@@ -278,3 +282,178 @@ def test_axe_finds_nothing(open_page, address, record, tmp_path, size):
     page.set_input_files("#file", tmp_path / "match.json")
     expect(page.locator("#thoughts table")).to_be_visible()
     check("replay")
+
+
+# --- what once went wrong ---------------------------------------------------------------------------------------------
+
+
+def test_a_victory_is_told_without_the_word_null(open_page, address):
+    page = open_page()
+    short_game(page, address)
+    page.evaluate("about.over = true; about.winners = [about.seat]; about.seed = 5; matchOver()")
+    expect(page.locator("#summary h2")).to_have_text("You win")
+    assert "null" not in page.locator("#summary").inner_text()
+
+
+def test_preparing_is_told_while_the_server_prepares_and_no_longer(open_page, address):
+    page = open_page(reduced_motion="no-preference")
+    page.goto(f"{address}/replay")
+
+    def wait(route: Any) -> None:
+        time.sleep(2.5)
+        route.continue_()
+
+    page.route("**/api/games", wait)
+    page.goto(address, wait_until="commit")
+    expect(page.locator("#message")).to_contain_text("Preparing")
+    expect(page.locator("#table svg")).to_be_visible()
+    expect(page.locator("#message")).to_be_empty()
+    page.unroute("**/api/games")
+    page.evaluate("newGame(chosen())")
+    page.wait_for_timeout(1500)  # the cards of the others are still being played
+    assert "Preparing" not in page.locator("#message").inner_text()
+
+
+def test_a_match_is_left_only_after_a_question_and_back_returns_to_it(open_page, address):
+    page = open_page()
+    short_game(page, address)
+    page.locator("#hand .legal").first.click()
+    expect(page.locator("#hand.ready")).to_be_visible()
+    first, cards = page.url, page.locator("#hand button").count()
+    for leave in (lambda: page.keyboard.press("n"), lambda: page.click("#deal-again"), lambda: page.click("#stop")):
+        leave()
+        page.get_by_role("dialog").get_by_role("button", name="Go on playing").click()
+        expect(page.get_by_role("dialog")).to_have_count(0)
+        assert page.url == first
+        assert page.locator("#hand button").count() == cards
+        assert not page.evaluate("about.over")
+    page.keyboard.press("n")
+    page.get_by_role("dialog").get_by_role("button", name="New game").click()
+    page.wait_for_url(lambda url: url != first)
+    expect(page.locator("#hand.ready")).to_be_visible()
+    page.go_back()
+    expect(page.locator("#hand.ready button")).to_have_count(cards)
+    assert page.url == first
+
+
+def test_the_keyboard_rests_on_a_legal_card(open_page, address):
+    page = open_page()
+    short_game(page, address)
+    looked = 0
+    while not page.evaluate("about.over"):
+        if page.locator("#hand.ready").count():
+            on = page.evaluate("document.activeElement.closest('#hand') && document.activeElement.className")
+            assert on
+            assert "illegal" not in on
+            looked += 1
+            page.keyboard.press("Enter")
+        page.keyboard.press(" ") if page.evaluate("Boolean(goOn)") else page.wait_for_timeout(20)
+    assert looked > 5
+
+
+SCREENS = {"phone": PHONE, "landscape": {"width": 844, "height": 390}, "laptop": {"width": 1366, "height": 650},
+           "tablet": {"width": 768, "height": 1024}}  # fmt: skip
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+@pytest.mark.parametrize(("game", "players"), [("pepper", 9), ("double_deck_whist", 4), ("zaraba22", 3)])
+def test_table_and_hand_fit_the_screen_and_hints_do_not_move_the_hand(open_page, address, screen, game, players):
+    size = SCREENS[screen]
+    page = open_page(size)
+    page.goto(f"{address}/replay")
+    name = page.evaluate(
+        """async (body) => (await ask("/api/games", body)).game.id""",
+        {"game": game, "num_players": players, "opponents": "greedy", "seed": 5},
+    )
+    page.goto(f"{address}/game/{name}")
+    expect(page.locator("#hand.ready")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
+    before = page.locator("#hand").bounding_box()
+    last = page.locator("#hand button").last.bounding_box()
+    assert last["y"] + last["height"] <= size["height"]
+    page.keyboard.press("h")
+    expect(page.locator("#note")).to_contain_text("Figures", timeout=3 * PATIENCE)
+    after = page.locator("#hand").bounding_box()
+    if screen != "landscape":  # there the hand is beside the table, below the hint
+        assert after["y"] == pytest.approx(before["y"], abs=1)
+    small = page.evaluate(
+        """[...document.querySelectorAll("body *")].filter((one) => one.checkVisibility() && [...one.childNodes].some(
+        (node) => node.nodeType === 3 && node.data.trim()) && parseFloat(getComputedStyle(one).fontSize) < 11.99)
+        .map((one) => one.outerHTML.slice(0, 90))"""
+    )
+    assert small == []
+    if screen in ("phone", "landscape"):
+        low = page.evaluate(
+            """[...document.querySelectorAll("button, select, a.button")].filter((one) => one.checkVisibility()
+            && !one.closest("#note, #hand") && one.getBoundingClientRect().height < 43.9).map((one) => one.outerHTML)"""
+        )
+        assert low == []
+
+
+def test_the_total_of_eight_deals_is_in_sight(open_page, address):
+    page = open_page({"width": 1000, "height": 700})
+    short_game(page, address)
+    page.evaluate("about.deals = Array.from({length: 8}, () => [-128, 64, 64]); renderScore()")
+    panel = page.locator("#score-panel").bounding_box()
+    total = page.locator("#score td.total").first.bounding_box()
+    assert total["x"] + total["width"] <= panel["x"] + panel["width"]
+
+
+def test_a_second_tab_follows_and_a_stale_one_says_so(open_page, address):
+    one = open_page()
+    short_game(one, address)
+    other = one.context.new_page()
+    other.goto(one.url)
+    expect(other.locator("#hand.ready")).to_be_visible()
+    number = one.evaluate("frame.number")
+    one.locator("#hand .legal").first.click()
+    expect(one.locator("#hand.ready")).to_be_visible()
+    other.wait_for_function("(before) => frame.number > before", arg=number)
+    other.evaluate("channel.close()")  # as on another machine
+    one.locator("#hand .legal").first.click()
+    one.wait_for_function("(before) => frame.number > before + 1 && !busy", arg=number)
+    expect(other.locator("#hand.ready")).to_be_visible()
+    other.locator("#hand .legal").first.click()
+    expect(other.locator("#message")).to_contain_text("gone on in another tab")
+    assert other.evaluate("frame.number") == one.evaluate("frame.number")
+
+
+def test_after_a_restart_of_the_server_an_open_page_offers_a_new_game(open_page, address):
+    page = open_page()
+    short_game(page, address)
+    before = page.url
+    page.evaluate("about.id = 'unknown'")
+    page.locator("#hand .legal").first.click()
+    page.get_by_role("dialog").get_by_role("button", name="New game").click()
+    page.wait_for_url(lambda url: url != before)
+    expect(page.locator("#hand.ready")).to_be_visible()
+
+
+def test_playing_on_from_a_replay_keeps_log_and_length(open_page, address, tmp_path):
+    game = load_game("donguri", 3, 2)
+    two = play_match("donguri", dict.fromkeys(range(3), make_agent("greedy", game)), 4, 3, 2)
+    (tmp_path / "match.json").write_text(json.dumps(two))
+    page = open_page()
+    page.goto(f"{address}/replay")
+    page.set_input_files("#file", tmp_path / "match.json")
+    expect(page.locator("#thoughts table")).to_be_visible()
+    page.evaluate("go(11)")
+    page.wait_for_url("**#step=11&*")
+    page.click("#play-on")
+    expect(page.locator("#hand.ready")).to_be_visible()
+    assert page.locator("#log p").count() == page.evaluate("frame.number") > 8
+    assert page.evaluate("[about.num_deals, document.getElementById('length').value]") == [2, "2"]
+
+
+def test_the_winning_card_can_be_read_where_it_is_selected(open_page, address, record, tmp_path):
+    page = open_page()
+    page.goto(f"{address}/replay")
+    (tmp_path / "match.json").write_text(json.dumps(record))
+    page.set_input_files("#file", tmp_path / "match.json")
+    page.locator("#timeline td.takes .jump").first.click()
+    chip = page.locator("#timeline td.takes .jump[aria-current] .chip").first
+    ink, ground = chip.evaluate("(one) => [getComputedStyle(one).color, getComputedStyle(one).backgroundColor]")
+    assert ink != ground
+    assert ground != "rgba(0, 0, 0, 0)"
+    button = page.locator("#timeline td.takes .jump[aria-current]").first
+    assert button.evaluate("(one) => getComputedStyle(one).backgroundColor") == "rgb(47, 90, 75)"

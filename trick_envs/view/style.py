@@ -35,16 +35,16 @@ class Suit:
     light: str
 
 
-RED = ("#e43d31", PAPER, "#c42f24", "#ff8a7a")
-YELLOW = ("#f1c22c", INK, "#a88600", "#f6cf4a")
-GREEN = ("#47b383", INK, "#2b8a60", "#63d3a0")
-BLUE = ("#4873c0", PAPER, "#3f68b3", "#8db4ff")
-BROWN = ("#692701", PAPER, "#692701", "#d3a183")
-PURPLE = ("#5e1c81", PAPER, "#5e1c81", "#cf94ee")
+RED = ("#d04432", PAPER, "#d04432", "#ff8a7a")
+YELLOW = ("#f1d441", INK, "#978000", "#f6d84a")
+GREEN = ("#44b989", INK, "#2b8a60", "#63d3a0")
+BLUE = ("#3e70cd", PAPER, "#3e70cd", "#8db4ff")
+BROWN = ("#621e00", PAPER, "#621e00", "#d3a183")
+PURPLE = ("#51276c", PAPER, "#51276c", "#cf94ee")
 BLACK = ("#2b2622", PAPER, "#2b2622", "#d8cfc4")
 
 # By the letters of the deck: the four suits and stars, and six colours, each with a shape of its own. The six are what
-# their names say, and with any kind of colour vision they differ by a CIEDE2000 of 17 or more (``test_colours.py``).
+# their names say, and with any kind of colour vision they differ by a CIEDE2000 of 18 or more (``test_colours.py``).
 SUITS = {
     "S": Suit("♠", *BLACK), "H": Suit("♥", *RED), "D": Suit("♦", *BLUE), "C": Suit("♣", *GREEN),
     "X": Suit("★", *PURPLE),

@@ -33,6 +33,7 @@ from trick_envs.engine.state import fields
 from trick_envs.matches.match import Match
 from trick_envs.play.web.frames import Layout, Snapshot, frame_data, names
 from trick_envs.play.web.replays import Replay
+from trick_envs.play.web.sessions import LOG as LINES
 from trick_envs.play.web.sessions import Load, Session, Store
 from trick_envs.play.web.validation import (
     EFFORTS,
@@ -215,6 +216,8 @@ class Api:
         if not 0 <= seat < n:
             raise ApiError(400, f"seat: expected a seat of 0 to {n - 1}")
         session = Session(match, seat, chosen_opponents(match.game, asked.get("opponents")))
+        if asked.get("replay") is not None:
+            session.log = self.replays.get(asked["replay"]).told(asked.get("step") or 0, seat)[-LINES:]
         with self.load:
             shots = list(session.play_on(self.load))
         self.games.put(session)

@@ -19,6 +19,7 @@ let goOn = null; // ends the wait that goes on
 let hints = null; // of the position that is shown
 let hintsOn = false;
 let shownSize = "";
+let touched = false; // the person has played in this match
 let takeFocus = false; // the hand is to have the keyboard once it is the person's turn
 
 // --- start ------------------------------------------------------------------------------------------------------
@@ -32,7 +33,8 @@ async function start() {
       return await enter(await ask(`/api/games/${asked[1]}?size=${size()}`));
     } catch (error) {
       if (error.status !== 404) throw error;
-      say("That game is gone: the server has been started again. Here is a new one.");
+      await newGame({});
+      return say("That game is gone: the server has been started again. Here is a new one.");
     }
   }
   const query = new URLSearchParams(location.search);
@@ -47,26 +49,46 @@ function size() {
   return sizeOf($("table"), 1.08, 1.5);
 }
 
+/** Deals; Back returns to the game that was played before. */
 async function newGame(body) {
-  const patience = setTimeout(() => {
-    say("Preparing the game. The very first time this takes some seconds …");
-  }, 700);
+  const patience = setTimeout(() => say("Preparing the game. The very first time this takes some seconds …", true), 900);
+  let reply;
   busy = true;
   try {
-    const reply = await ask("/api/games", { ...body, size: size() });
-    history.replaceState(null, "", `/game/${reply.game.id}`);
-    takeFocus = true;
-    await enter(reply);
+    reply = await ask("/api/games", { ...body, size: size() });
+    say("");
   } finally {
     clearTimeout(patience);
     busy = false;
   }
+  history[frame ? "pushState" : "replaceState"](null, "", `/game/${reply.game.id}`);
+  takeFocus = true;
+  await enter(reply);
+}
+
+/** A new game, unless the person would rather go on with the one at hand. */
+async function newGameIfSure(body) {
+  const begun = about && !about.over && touched;
+  if (!begun || await sure("Leave this match for a new one? Back brings you to it again.", "New game")) await newGame(body);
+}
+
+/** Asks; resolves to whether the person agrees. */
+function sure(question, yes) {
+  return new Promise((resolve) => {
+    const dialog = h("dialog", { "aria-label": question, onclose: () => { dialog.remove(); resolve(dialog.returnValue === "yes"); } },
+      h("p", {}, question),
+      h("p", { class: "row" },
+        h("button", { type: "button", onclick: () => dialog.close("no") }, "Go on playing"),
+        h("button", { type: "button", class: "primary", onclick: () => dialog.close("yes") }, yes)));
+    document.body.append(dialog);
+    dialog.showModal();
+  });
 }
 
 async function enter(reply) {
   goOn?.();
-  if (frame) say("");
   about = reply.game;
+  touched = about.log.some((line) => /^You\b/.test(line));
   document.body.classList.toggle("many", about.num_players > 6);
   $("log").replaceChildren();
   about.log.slice(0, about.log.length - reply.frames.filter((one) => one.told).length).forEach(tell);
@@ -74,14 +96,15 @@ async function enter(reply) {
   closePapers();
   $("stop").disabled = about.over;
   showForm();
+  if (about.notice) say(sentence(about.notice));
   await showFrames(reply.frames, null, reply.game);
 }
 
-/** A message over the table; it stays for a while, or until the next play. */
-function say(text) {
+/** A message over the table; it stays for a while, or until the next play, or until another one. */
+function say(text, stays = false) {
   $("message").textContent = text;
   clearTimeout(said);
-  if (text) said = setTimeout(() => say(""), 9000);
+  if (text && !stays) said = setTimeout(() => say(""), 9000);
 }
 
 let said = 0;
@@ -181,12 +204,17 @@ function renderHand() {
     return row;
   });
   hand.replaceChildren(...rows);
-  hand.style.setProperty("--cards", String(hand.querySelectorAll("button").length));
+  const count = hand.querySelectorAll("button").length;
+  hand.style.setProperty("--columns", String(Math.max(5, Math.ceil(count / (count > 14 ? 3 : 2)))));
   hand.classList.toggle("ready", ready);
   hand.classList.toggle("hinted", hints !== null);
   const fresh = [...hand.querySelectorAll("button")];
+  const old = focused >= 0 ? buttons[focused].dataset.card : null;
+  const legal = fresh.filter((button) => button.classList.contains("legal"));
+  const same = fresh.find((button) => button.dataset.card === old && (!ready || legal.includes(button)));
+  const near = legal.find((button) => fresh.indexOf(button) >= focused) || legal.at(-1);
   const lost = ready && (takeFocus || document.activeElement === document.body);
-  const target = focused >= 0 ? fresh[Math.min(focused, fresh.length - 1)] : hand.querySelector(".legal") || fresh[0];
+  const target = focused < 0 ? legal[0] || fresh[0] : same || near || fresh[Math.min(focused, fresh.length - 1)];
   if (!target) return;
   target.tabIndex = 0;
   if (focused >= 0 || lost) target.focus({ preventScroll: true });
@@ -211,17 +239,46 @@ async function choose(kind, button) {
     busy = false;
     renderHand();
     say(error.message);
-    if (error.status === 409 || error.status === 404) await catchUp();
+    if (error.status === 409) {
+      await catchUp();
+      say("This game has gone on in another tab or window. Here it is.");
+    }
+    if (error.status === 404) await gone();
     return;
   }
+  touched = true;
+  if (reply.game.notice) say(sentence(reply.game.notice));
+  channel.postMessage({ id: about.id, number: reply.frames.at(-1).number });
   await showFrames(reply.frames, from, reply.game);
 }
 
 /** After a play in another tab, or a change of the picture's size: the game as it stands. */
 async function catchUp() {
-  const reply = await ask(`/api/games/${about.id}?size=${size()}`);
+  let reply;
+  try {
+    reply = await ask(`/api/games/${about.id}?size=${size()}`);
+  } catch (error) {
+    if (error.status === 404) return gone();
+    throw error;
+  }
   await enter(reply);
 }
+
+/** The server does not know this game any more. */
+async function gone() {
+  if (await sure("The server has been started again, and this game is gone. Deal a new one?", "New game")) await newGame(chosen());
+}
+
+// Tabs that show the same game follow each other.
+const channel = new BroadcastChannel("trick_envs");
+channel.addEventListener("message", ({ data }) => guarded(async () => {
+  if (about && data.id === about.id && !busy && !goOn && (data.over || data.number > frame.number)) await catchUp();
+}));
+addEventListener("popstate", () => guarded(async () => {
+  const asked = location.pathname.match(/^\/game\/(.+)$/);
+  if (!asked || asked[1] === about?.id) return;
+  await enter(await ask(`/api/games/${asked[1]}?size=${size()}`));
+}));
 
 // --- hints --------------------------------------------------------------------------------------------------------
 
@@ -240,13 +297,29 @@ async function askHints() {
     return;
   }
   renderHand();
+  $("note").replaceChildren(...hintSentence(), " ", h("button", { type: "button", id: "figures", "aria-pressed": String(figures), onclick: toggleFigures }, "Figures"));
+}
+
+let figures = false;
+
+function toggleFigures() {
+  figures = !figures;
+  $("hand").classList.toggle("figures", figures);
+  $("figures").setAttribute("aria-pressed", String(figures));
+}
+
+/** The hint in plain words. */
+function hintSentence() {
   const name = (kind) => about.cards[kind].words;
-  const [policy, search] = hints.sources.length > 1 ? ["the policy", hints.sources[1]] : ["the heuristic", hints.sources[0]];
+  if (frame.legal.length < 2) return ["Only one card is legal."];
+  const trained = hints.sources.length > 1;
+  const own = hints.cards.find((card) => card.kind === hints.baseline);
   const best = hints.cards.find((card) => card.kind === hints.search);
-  $("note").textContent = frame.legal.length < 2 ? "Only one card is legal."
-    : hints.disagree
-      ? `They disagree: ${policy} plays ${name(hints.baseline)}; ${search} prefers ${name(hints.search)}, by ${best.advantage.toFixed(1)} ± ${best.error.toFixed(1)} points.`
-      : `From what you know: ${policy} plays ${name(hints.baseline)}; ${search} finds nothing better.`;
+  const first = trained ? `${percent(own.probability)} sure` : "the heuristic's card";
+  const value = hints.value === null ? "" : ` You can expect about ${signed(hints.value, 1)} points against the others in this deal.`;
+  return hints.disagree
+    ? [h("b", {}, name(hints.search)), `: search finds it ${best.advantage.toFixed(1)} ± ${best.error.toFixed(1)} points better than ${name(hints.baseline)}, ${trained ? "which the trained policy plays" : "the heuristic's card"}.${value}`]
+    : [h("b", {}, name(hints.baseline)), `: ${first}, and search finds nothing better.${value}`];
 }
 
 function hintWords(hint) {
@@ -301,12 +374,12 @@ function renderScore() {
   const shown = deals.slice(-5);
   const first = deals.length - shown.length;
   const best = about.over && about.winners ? about.winners : [];
-  const head = h("tr", {}, h("th", { scope: "col" }, "Seat"), ...shown.map((_, index) => h("th", { scope: "col", class: "number" }, `${first + index + 1}`)), h("th", { scope: "col", class: "number" }, "Match"));
+  const head = h("tr", {}, h("th", { scope: "col" }, "Seat"), h("th", { scope: "col", class: "number" }, "Match"), ...shown.map((_, index) => h("th", { scope: "col", class: "number" }, `${first + index + 1}`)));
   const rows = frame.names.map((name, seat) => h(
     "tr", { class: [seat === about.seat ? "you" : "", seat === frame.acting ? "acts" : "", best.includes(seat) ? "won" : ""].join(" ") },
     h("th", { scope: "row" }, name, about.players[seat] === "you" ? "" : h("small", {}, about.players[seat])),
-    ...shown.map((scores) => h("td", { class: "number" }, signed(scores[seat]))),
     h("td", { class: "number total" }, signed(frame.scores[seat])),
+    ...shown.map((scores) => h("td", { class: "number" }, signed(scores[seat]))),
   ));
   $("score").replaceChildren(h("table", {}, h("thead", {}, head), h("tbody", {}, ...rows)));
 }
@@ -342,7 +415,7 @@ function matchOver() {
   const note = winners === null ? "All hands are open now." : winners.includes(about.seat) ? "" : `${winners.map((seat) => frame.names[seat]).join(", ")} ${winners.length > 1 ? "win" : "wins"}.`;
   $("summary").replaceChildren(
     h("h2", {}, title),
-    note ? h("p", {}, note) : null,
+    ...(note ? [h("p", {}, note)] : []),
     scoreList(frame.scores),
     h("p", { class: "seed" }, `Seed ${about.seed}`),
     h("p", { class: "row" },
@@ -422,7 +495,9 @@ function showForm() {
   $("opponents").value = specs.every((spec) => spec === specs[0]) ? specs[0] : "each";
   [...$("each").querySelectorAll("select")].forEach((select, number) => { select.value = specs[number]; });
   $("each").hidden = $("opponents").value !== "each";
-  if (about.num_deals === 1) $("length").value = "1";
+  const lengths = [...$("length").options].map((one) => one.value || String(chosenGame().deals[about.num_players]));
+  if (!lengths.includes(String(about.num_deals))) $("length").append(option(about.num_deals, `${about.num_deals} deals`));
+  $("length").value = about.num_deals === chosenGame().deals[about.num_players] && about.num_deals > 1 ? "" : String(about.num_deals);
   if (!wide.matches) $("choices").open = false;
 }
 
@@ -454,7 +529,7 @@ document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   const typing = /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName);
   if (event.key === "Escape") return closePapers();
-  if (typing || !frame || event.target.closest(".scroll, .pop:not(#summary)")) return;
+  if (typing || !frame || document.querySelector("dialog") || event.target.closest(".scroll, .pop:not(#summary)")) return;
   if (event.key === " " && goOn) {
     event.preventDefault();
     return goOn();
@@ -477,7 +552,7 @@ document.addEventListener("keydown", (event) => {
     buttons[to].focus();
     return;
   }
-  const keys = { h: toggleHints, l: () => frame.previous.length && paper("last-trick"), n: () => newGame(chosen()), r: () => paper("rules"), "?": () => paper("keys") };
+  const keys = { h: toggleHints, l: () => frame.previous.length && paper("last-trick"), n: () => newGameIfSure(chosen()), r: () => paper("rules"), "?": () => paper("keys") };
   const action = keys[event.key.toLowerCase()];
   if (action && !event.repeat) guarded(async () => action());
 });
@@ -506,17 +581,17 @@ $("show-hints").addEventListener("click", () => guarded(toggleHints));
 for (const button of document.querySelectorAll("[aria-controls]")) {
   button.addEventListener("click", () => paper(button.getAttribute("aria-controls")));
 }
-$("deal-again").addEventListener("click", () => guarded(() => newGame(chosen())));
+$("deal-again").addEventListener("click", () => guarded(() => newGameIfSure(chosen())));
 $("game").addEventListener("change", fillPlayers);
 $("players").addEventListener("change", fillSeats);
 $("opponents").addEventListener("change", () => { $("each").hidden = $("opponents").value !== "each"; });
 $("speed").addEventListener("change", () => localStorage.setItem("speed", $("speed").value));
 $("form").addEventListener("submit", (event) => {
   event.preventDefault();
-  guarded(() => newGame(chosen()));
+  guarded(() => newGameIfSure(chosen()));
 });
 $("stop").addEventListener("click", () => guarded(async () => {
-  if (!about || about.over) return;
+  if (!about || about.over || !await sure("End this match? Nobody plays on, and all hands are opened.", "End the match")) return;
   goOn?.();
   await enter(await ask(`/api/games/${about.id}/end`, { size: size() }));
 }));

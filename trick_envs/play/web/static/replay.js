@@ -15,11 +15,16 @@ let order = []; // every play of the timeline, by step
 function fromServer(id) {
   return {
     about: () => ask(`/api/replays/${id}`, undefined, (text) => ({ ...JSON.parse(text), text })),
-    step: (step, seat) => ask(`/api/replays/${id}/steps/${step}?seat=${seat}&size=${sizeOf($("table"), 1.3, 1.6)}`),
+    step: (step, seat) => ask(`/api/replays/${id}/steps/${step}?seat=${seat}&size=${sizeOf($("table"), tallness(seat), Math.max(1.6, tallness(seat)))}`),
     hint: (step) => ask(`/api/replays/${id}/hints/${step}`),
     hints: null, // asked for one by one
     playOn: (step, seat) => { location.href = `/?replay=${id}&step=${step}&seat=${seat}`; },
   };
+}
+
+/** The height of a picture on a phone, in widths: with all open, each hand has a row of its own. */
+function tallness(seat) {
+  return seat === "all" ? Math.max(1.3, (530 + 38 * (about.num_players - 4)) / 390) : 1.3;
 }
 
 /** The data in the page itself: gzipped JSON, in base64. */
@@ -82,8 +87,8 @@ function readAddress() {
 function resultTable() {
   const scored = about.deals.map((one) => one.score).filter((score) => score);
   const winners = about.winners || [];
-  const head = h("tr", {}, h("th", { scope: "col" }, "Deal"), ...scored.map((_, number) => h("th", { scope: "col", class: "number" }, `${number + 1}`)), h("th", { scope: "col", class: "number" }, "Match"));
-  const rows = about.score.map((score, seat) => h("tr", { class: winners.includes(seat) ? "won" : null }, h("th", { scope: "row" }, `player_${seat}`), ...scored.map((one) => h("td", { class: "number" }, signed(one[seat]))), h("td", { class: "number total" }, signed(score))));
+  const head = h("tr", {}, h("th", { scope: "col" }, "Deal"), h("th", { scope: "col", class: "number" }, "Match"), ...scored.map((_, number) => h("th", { scope: "col", class: "number" }, `${number + 1}`)));
+  const rows = about.score.map((score, seat) => h("tr", { class: winners.includes(seat) ? "won" : null }, h("th", { scope: "row" }, `player_${seat}`), h("td", { class: "number total" }, signed(score)), ...scored.map((one) => h("td", { class: "number" }, signed(one[seat])))));
   return h("div", { class: "scroll" }, h("table", {}, h("thead", {}, head), h("tbody", {}, ...rows)), h("p", { class: "seed" }, `Seed ${about.seed}`));
 }
 

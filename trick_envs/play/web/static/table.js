@@ -54,7 +54,8 @@ function sentence(text) {
 /** The size in which a picture is asked for, so that it fills its place; "800x500". */
 function sizeOf(holder, least, most) {
   const width = holder.clientWidth || 800;
-  const height = wide.matches ? holder.clientHeight : Math.min(Math.max(innerHeight - 300, least * width), most * width);
+  const filled = wide.matches || document.body.classList.contains("play"); // else as high as it likes
+  const height = filled ? holder.clientHeight : Math.min(Math.max(innerHeight - 300, least * width), most * width);
   return [width, height].map((length) => 10 * Math.floor(Math.min(Math.max(length, 300), 2000) / 10)).join("x");
 }
 
