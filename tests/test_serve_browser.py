@@ -457,3 +457,28 @@ def test_the_winning_card_can_be_read_where_it_is_selected(open_page, address, r
     assert ground != "rgba(0, 0, 0, 0)"
     button = page.locator("#timeline td.takes .jump[aria-current]").first
     assert button.evaluate("(one) => getComputedStyle(one).backgroundColor") == "rgb(47, 90, 75)"
+
+
+def test_the_end_of_a_deal_says_what_the_points_are_for(open_page, address):
+    page = open_page()
+    page.goto(f"{address}/replay")
+    name = page.evaluate(
+        """async (body) => (await ask("/api/games", body)).game.id""",
+        {"game": "pepper", "num_players": 3, "num_deals": 2, "opponents": "greedy", "seed": 5},
+    )
+    page.goto(f"{address}/game/{name}")
+    limit = time.monotonic() + 3 * PATIENCE / 1000
+    while not page.locator("#summary").is_visible():
+        assert time.monotonic() < limit
+        if page.locator("#hand.ready").count():
+            page.locator("#hand .legal").first.click()
+        elif not page.evaluate("frame?.pause === 'deal'"):
+            page.keyboard.press(" ")
+        page.wait_for_timeout(15)
+    expect(page.locator("#summary h2")).to_have_text("Deal 1 of 2")
+    deal = page.evaluate("frame.events.find((one) => one.event === 'deal')")
+    told = page.locator("#summary .result").inner_text()
+    assert any(deal["items"])
+    for seat, items in enumerate(deal["items"]):
+        assert sum(item["points"] for item in items) == deal["scores"][seat]
+        assert all(item["words"] in told for item in items)

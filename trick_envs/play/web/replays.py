@@ -125,12 +125,7 @@ class Replay:
 
     def told(self, number: int, observer: int | None) -> list[str]:
         """What was told of the plays before a step, a line each."""
-        lines: dict[int, str] = {}
-        for at in range(len(self.steps)):
-            step = self.steps[at]
-            if step.action >= 0 and step.number < self.steps[number].number:
-                lines[step.number] = self.shot(at, observer).told  # the step that ends a trick says more
-        return list(lines.values())
+        return [shot(done, observer).told for done in self._done[: self.steps[number].number]]
 
     def rest(self, number: int) -> Match:
         """A match at the position of a step, to be played on."""

@@ -384,9 +384,12 @@ function renderScore() {
   $("score").replaceChildren(h("table", {}, h("thead", {}, head), h("tbody", {}, ...rows)));
 }
 
-function scoreList(scores) {
+function scoreList(scores, items = []) {
   const order = frame.names.map((_, seat) => seat).sort((one, other) => scores[other] - scores[one]);
-  return h("ol", { class: "result" }, ...order.map((seat) => h("li", { class: seat === about.seat ? "you" : null }, h("span", {}, frame.names[seat]), h("b", {}, signed(scores[seat])))));
+  return h("ol", { class: "result" }, ...order.map((seat) => h("li", { class: seat === about.seat ? "you" : null },
+    h("span", {}, frame.names[seat],
+      items[seat]?.length ? h("small", {}, items[seat].map((item) => `${item.words} ${signed(item.points)}`).join(", ")) : null),
+    h("b", {}, signed(scores[seat])))));
 }
 
 function dealOver(shown, last) {
@@ -399,7 +402,7 @@ function dealOver(shown, last) {
       goOn = null;
       resolve();
     }
-    $("summary").replaceChildren(h("h2", {}, `Deal ${number} of ${about.num_deals}`), scoreList(shown.deal_score), button);
+    $("summary").replaceChildren(h("h2", {}, `Deal ${number} of ${about.num_deals}`), scoreList(shown.deal_score, shown.events.find((one) => one.event === "deal")?.items), button);
     setTimeout(() => {
       if (goOn !== done) return;
       $("summary").hidden = false;
