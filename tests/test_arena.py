@@ -25,7 +25,6 @@ import trick_envs
 from trick_envs import cli, make_agent
 from trick_envs.agents.policy_files import PolicyFiles
 from trick_envs.cli import app
-from trick_envs.engine import compile as compilation
 from trick_envs.engine.registry import load_game
 from trick_envs.errors import FolderInUseError
 from trick_envs.evaluation import duplicate as evaluation
@@ -49,6 +48,7 @@ from trick_envs.evaluation.duplicate import evaluate, short_name
 from trick_envs.evaluation.intervals import half_width_95, half_width_at_any_time_95
 from trick_envs.evaluation.seeds import Purpose
 from trick_envs.files import locked
+from trick_envs.sources import sources_digest
 
 GAME = load_game("donguri", 3, 1)
 
@@ -502,13 +502,13 @@ PACKAGE = Path(trick_envs.__file__).parent
 def digest_after_an_edit(edited: Path, game: Any, monkeypatch: pytest.MonkeyPatch) -> str:
     """The digest of the code with another line in one file."""
     original = Path.read_bytes
-    compilation._folder_digest.cache_clear()
+    sources_digest.cache_clear()
     try:
         with monkeypatch.context() as patch:
             patch.setattr(Path, "read_bytes", lambda path: original(path) + b"# an edit\n" * (path == edited))
             return code_digest(game)
     finally:
-        compilation._folder_digest.cache_clear()
+        sources_digest.cache_clear()
 
 
 def test_an_edit_in_any_file_that_shapes_a_game_or_a_player_changes_the_digest(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
 import sys
+import urllib.request
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -417,11 +419,12 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     shutil.rmtree(target)
 
 
-def installed(wheel: Path, *arguments: str) -> tuple[int, str]:
-    """Runs Python where only the wheel is installed (and what it needs)."""
+def installed(wheel: Path, *arguments: str, also: str = "", given: str = "") -> tuple[int, str]:
+    """Runs Python where only the wheel is installed (and what it needs); ``also`` is searched for modules before it."""
+    path = os.pathsep.join(filter(None, [also, str(wheel)]))
     done = subprocess.run(
-        [sys.executable, *arguments], env={**os.environ, "PYTHONPATH": str(wheel), "COLUMNS": "80"}, cwd=wheel.parent,
-        capture_output=True, text=True, check=False,
+        [sys.executable, *arguments], env={**os.environ, "PYTHONPATH": path, "COLUMNS": "80"}, cwd=wheel.parent,
+        capture_output=True, text=True, check=False, input=given,
     )  # fmt: skip
     return done.returncode, done.stdout + done.stderr
 
@@ -451,6 +454,112 @@ def test_where_only_the_wheel_is_installed_configs_and_policies_are_found(wheel:
     )
     policy = wheel / "trick_envs" / "games" / "donguri" / "policies" / "donguri-3.onnx"
     assert installed(wheel, "-c", code) == (0, f"{policy}\n")
+
+
+NOT_IN_SERVE = (
+    "torch", "stable_baselines3", "sb3_contrib", "tensorboard", "onnx", "onnxscript", "yaml", "jinja2",
+    "matplotlib", "openskill", "PIL", "pygame", "ray", "pyspiel", "scipy", "pandas",
+)  # fmt: skip
+BLOCKER = f"""
+import sys
+
+class Blocker:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {NOT_IN_SERVE}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+
+sys.meta_path.insert(0, Blocker())
+"""
+
+
+@pytest.fixture(scope="module")
+def serve_only(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A folder that hides, if it is searched for modules, what ``pip install 'trick_envs[serve]'`` does not install."""
+    for library in ("starlette", "uvicorn", "textual"):
+        pytest.importorskip(library)
+    folder = tmp_path_factory.mktemp("blocked")
+    (folder / "sitecustomize.py").write_text(BLOCKER)
+    return str(folder)
+
+
+def test_with_the_serve_extra_alone_one_can_play_evaluate_and_replay(
+    wheel: Path, serve_only: str, tmp_path: Path
+) -> None:
+    def trick(*arguments: Any, given: str = "") -> str:
+        status, printed = installed(wheel, "-m", "trick_envs.cli", *map(str, arguments), also=serve_only, given=given)
+        assert status == 0, printed
+        return printed
+
+    status, printed = installed(wheel, "-c", "import torch", also=serve_only)
+    assert (status, "No module named 'torch'" in printed) == (1, True)
+    table = ["--num-players", 3, "--num-deals", 1, "--seed", 3]
+    record, page, found = tmp_path / "record.json", tmp_path / "page.html", tmp_path / "found.json"
+    printed = trick("play", "donguri", *table, "--record", record, given="\n" * 60)
+    assert json.loads(record.read_text())["winners"] is not None, printed
+    trick("simulate", "--game", "donguri", *table, "--players", "pretrained,greedy,pimc:2", "--file", record)
+    assert "Donguri" in trick("replay", record)
+    trick("replay", record, "--html", page)
+    assert page.read_text().startswith("<!doctype html>")
+    evaluation = [
+        "--game",
+        "donguri",
+        "--num-players",
+        3,
+        "--deals",
+        20,
+        "--folder",
+        tmp_path / "arena",
+        "--json",
+        found,
+    ]
+    trick("evaluate", "greedy", "pretrained", *evaluation)
+    assert [result["opponent"] for result in json.loads(found.read_text())["results"]] == ["pretrained"]
+    for command in ("games", "policies"):
+        assert "donguri" in trick(command)
+
+
+def test_with_the_serve_extra_alone_the_server_runs(wheel: Path, serve_only: str) -> None:
+    path = os.pathsep.join([serve_only, str(wheel)])
+    command = [
+        sys.executable,
+        "-u",
+        "-m",
+        "trick_envs.cli",
+        "serve",
+        "--game",
+        "donguri",
+        "--port",
+        "0",
+        "--no-browser",
+    ]
+    environment = {**os.environ, "PYTHONPATH": path, "COLUMNS": "80"}
+    with subprocess.Popen(command, env=environment, cwd=wheel.parent, stdout=subprocess.PIPE, text=True) as server:
+        try:
+            assert server.stdout is not None
+            address = server.stdout.readline().split()[0]
+            with urllib.request.urlopen(address, timeout=60) as answer:
+                assert b"<title>" in answer.read()
+        finally:
+            server.terminate()
+
+
+@pytest.mark.parametrize(
+    ("command", "library", "extra"),
+    [
+        (["train", "quickstart"], ".*", "train"),
+        (["best-response", "greedy", "--game", "donguri"], ".*", "train"),
+        (["release", "runs/pepper"], ".*", "train"),
+        (["arena", "random", "greedy", "--game", "donguri"], "matplotlib", "evaluate"),
+    ],
+)
+def test_a_command_without_its_libraries_names_the_extra(
+    wheel: Path, serve_only: str, command: list[str], library: str, extra: str
+) -> None:
+    status, printed = installed(wheel, "-m", "trick_envs.cli", *command, also=serve_only)
+    assert status == 2, printed
+    assert re.fullmatch(rf"error: this command needs {library}: pip install 'trick_envs\[{extra}\]'\n", printed), (
+        printed
+    )
 
 
 def test_the_configs_of_a_clone_are_those_of_the_repository() -> None:

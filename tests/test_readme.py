@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -90,3 +91,22 @@ def test_anchors_in_links_are_headings(page: str) -> None:
 
 def test_the_readme_is_at_most_150_lines() -> None:
     assert len(TEXTS["README.md"].splitlines()) <= 150
+
+
+@pytest.mark.parametrize(("ci", "status"), [("true", 2), ("", 5)])
+def test_where_ci_is_set_the_page_is_tested_or_the_tests_fail(ci: str, status: int, tmp_path: Path) -> None:
+    for library in ("starlette", "uvicorn", "onnxruntime", "playwright"):
+        pytest.importorskip(library)
+    environment = {**os.environ, "CI": ci, "PATH": str(tmp_path)}  # no chromium there
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-p",
+        "no:cacheprovider",
+        "-q",
+        str(ROOT / "tests/test_serve_browser.py"),
+    ]
+    done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == status, done.stdout
+    assert ("CI=true, but there is no chromium" in done.stdout) == (ci == "true")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import threading
 import time
@@ -15,6 +16,8 @@ for library in ("starlette", "uvicorn", "onnxruntime", "playwright"):
     pytest.importorskip(library)
 CHROMIUM = shutil.which("chromium")
 if CHROMIUM is None:
+    if os.environ.get("CI") == "true":
+        pytest.fail("CI=true, but there is no chromium: the page would not be tested", pytrace=False)
     pytest.skip("needs chromium", allow_module_level=True)
 
 import uvicorn  # noqa: E402

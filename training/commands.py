@@ -45,13 +45,11 @@ def _bench() -> dict[str, float]:
 
 @contextmanager
 def _a_run() -> Iterator[None]:
-    """Around a training run: turns its errors into user errors, and says after Ctrl-C how to resume it."""
-    from training.run import Interrupted, RunError
+    """Around a training run: says after Ctrl-C how to resume it."""
+    from training.run import Interrupted
 
     try:
         yield
-    except RunError as error:
-        raise InputError(str(error)) from None
     except Interrupted as stopped:
         out.print(str(stopped), highlight=False, soft_wrap=True)
         sys.exit(130)

@@ -109,9 +109,9 @@ class PPO(StageConfig):
     def _one_batch(self) -> PPO:
         samples = self.n_envs * self.n_steps
         if samples < self.batch_size:
-            raise ValueError(f"n_envs * n_steps is {samples}, fewer than batch_size ({self.batch_size})")
+            raise InputError(f"n_envs * n_steps is {samples}, fewer than batch_size ({self.batch_size})")
         if self.rollout_workers is not None and self.rollout_workers > self.n_envs:
-            raise ValueError(f"rollout_workers: {self.rollout_workers} is more than n_envs ({self.n_envs})")
+            raise InputError(f"rollout_workers: {self.rollout_workers} is more than n_envs ({self.n_envs})")
         return self
 
     def with_rollout_workers(self, workers: int) -> Self:
@@ -169,9 +169,9 @@ class ExpertIteration(StageConfig):
     def _a_search(cls, search: str) -> str:
         parsed = parse_spec(f"student.onnx+{search}")
         if parsed.method is None or parsed.policy != "student.onnx":
-            raise ValueError("expected a search without a policy, such as ismcts:100 or rollout:16")
+            raise InputError("expected a search without a policy, such as ismcts:100 or rollout:16")
         if parsed.method == "cheat":
-            raise ValueError("cheat looks at hidden cards, which a policy cannot learn; expected such as ismcts:100")
+            raise InputError("cheat looks at hidden cards, which a policy cannot learn; expected such as ismcts:100")
         return search
 
 
@@ -235,7 +235,7 @@ class RunConfig(Strict):
     @classmethod
     def _known_game(cls, game: str) -> str:
         if game not in game_names():
-            raise ValueError(f"expected one of {', '.join(game_names())}")
+            raise InputError(f"expected one of {', '.join(game_names())}")
         return game
 
     @model_validator(mode="after")
@@ -243,14 +243,14 @@ class RunConfig(Strict):
         try:
             game = self.make_game()
         except TypeError as error:
-            raise ValueError(str(error)) from None
+            raise InputError(str(error)) from None
         for spec in [*self.opponents, *(spec for stage in self.stages for spec in stage.players)]:
             make_agent(spec, game)
         needs = self.stages[0].needs_policy
         if needs is not None and self.init_from is None:
-            raise ValueError(f"stages.0.{needs} needs a policy: expected a stage before, or init_from")
+            raise InputError(f"stages.0.{needs} needs a policy: expected a stage before, or init_from")
         if self.opponent is not None and not all(stage.plays_opponent for stage in self.stages):
-            raise ValueError("opponent: a best response is trained by stages of ppo, not of expert_iteration")
+            raise InputError("opponent: a best response is trained by stages of ppo, not of expert_iteration")
         return self
 
     def make_game(self) -> Game:

@@ -60,7 +60,7 @@ def _with_one_reward_scale(values: dict[Any, Any], warn: bool) -> dict[Any, Any]
     scales = [stage["reward_scale"] for stage in holders]
     scales += [values["reward_scale"]] if "reward_scale" in values else []
     if any(scale != scales[0] for scale in scales):
-        raise ValueError(f"reward_scale: expected one for all stages, not {' and '.join(map(str, scales))}")
+        raise InputError(f"reward_scale: expected one for all stages, not {' and '.join(map(str, scales))}")
     if warn:
         warn_renamed("stages.*.reward_scale", "reward_scale (one for the run)")
     kept = [{key: item for key, item in stage.items() if key != "reward_scale"} if stage in holders else stage

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import math
-import os
 from functools import partial
 from pathlib import Path
-
-os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # before torch starts its threads
 
 from rich.console import Console
 from rich.progress import Progress

@@ -19,6 +19,7 @@ from training.ppo.self_play import SelfPlayBuffer, SelfPlayVecEnv
 from training.report.tracker import Monitor
 from training.seeds import stream_seed
 from trick_envs.agents.policy_files import read_policy_files
+from trick_envs.errors import InputError
 from trick_envs.evaluation.seeds import SEEDS_PER_RUN, Purpose, match_seeds
 from trick_envs.parallel.executor import TaskExecutor
 
@@ -69,7 +70,7 @@ class SelfPlayPPO(MaskablePPO):
             ValueError: if ``clip_range_vf`` or ``target_kl`` is set, which this update does not know.
         """
         if self.clip_range_vf is not None or self.target_kl is not None:
-            raise ValueError("clip_range_vf, target_kl: expected None")
+            raise InputError("clip_range_vf, target_kl: expected None")
         policy, buffer = self.policy, self.rollout_buffer
         policy.set_training_mode(True)
         self._update_learning_rate(policy.optimizer)

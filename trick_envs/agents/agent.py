@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trick_envs.engine.state import States
+from trick_envs.errors import InputError
 
 Actions: TypeAlias = npt.NDArray[np.int64]
 Observations: TypeAlias = npt.NDArray[np.float32 | np.int8]  # the same numbers: environments have floats, batches bytes
@@ -50,5 +51,5 @@ def required(states: States | None, name: str) -> States:
         ValueError: if there are none; names the player.
     """
     if states is None:
-        raise ValueError(f"{name} computes on the game itself: call act(observations, action_masks, env.states)")
+        raise InputError(f"{name} computes on the game itself: call act(observations, action_masks, env.states)")
     return states

@@ -15,6 +15,7 @@ from trick_envs.agents.chance import Chance, pick
 from trick_envs.engine.game import Game
 from trick_envs.engine.observation import VERSION
 from trick_envs.engine.state import States
+from trick_envs.errors import InputError, MissingExtraError
 
 METADATA_KEY = "trick_envs"
 FORMAT = 1
@@ -49,7 +50,7 @@ def _session(model: bytes) -> Any:
     try:
         import onnxruntime
     except ImportError:
-        raise ImportError("a policy file needs onnxruntime: pip install 'trick_envs[play]'") from None
+        raise MissingExtraError("a policy file needs onnxruntime: pip install 'trick_envs[play]'") from None
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
@@ -84,7 +85,7 @@ class PolicyAgent:
         content: bytes | None = None,
     ) -> None:
         if content is None and not path.is_file():
-            raise ValueError(f"{path}: there is no such policy file")
+            raise InputError(f"{path}: there is no such policy file")
         try:
             self._content = path.read_bytes() if content is None else content
             self._session = _session(self._content)
@@ -92,14 +93,14 @@ class PolicyAgent:
         except ImportError:
             raise
         except Exception as error:
-            raise ValueError(f"{path}: not a policy of trick_envs ({type(error).__name__}: {error})") from error
+            raise InputError(f"{path}: not a policy of trick_envs ({type(error).__name__}: {error})") from error
         expected = policy_metadata(game, {})
         for key, meaning in (
             ("format", "file format"), ("game", "game"), ("num_players", "number of players"),
             ("observation", "observation version"),
         ):  # fmt: skip
             if found.get(key) != expected[key]:
-                raise ValueError(f"{path}: a policy for {meaning} {found.get(key)!r}, but this is {expected[key]!r}")
+                raise InputError(f"{path}: a policy for {meaning} {found.get(key)!r}, but this is {expected[key]!r}")
         self.name = f"{name or path}{':sample' if sample else ''}"
         self.metadata: dict[str, Any] = found
         self._sample = sample

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from trick_envs.engine.game import Game, GameType
+from trick_envs.errors import InputError
 
 PRETRAINED = "pretrained"
 
@@ -40,7 +41,7 @@ def pretrained_policy(game: Game) -> Path:
     if not path.is_file():
         there = ", ".join(map(str, pretrained_players(game.type)))
         held = f"those of {game.name} are for {there} players" if there else f"{game.name} has none"
-        raise ValueError(
+        raise InputError(
             f"{PRETRAINED!r}: there is no trained policy for {game.name} with {game.num_players} players ({held}; "
             "'trick policies' lists all): train one with 'trick train CONFIG', and name its policy.onnx"
         )
@@ -62,4 +63,4 @@ def load_manifest(policy: Path) -> dict[str, Any]:
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise ValueError(f"{path}: not readable as the manifest of {policy.name} ({error})") from None
+        raise InputError(f"{path}: not readable as the manifest of {policy.name} ({error})") from None

@@ -33,6 +33,7 @@ from trick_envs.agents.random import RandomAgent
 from trick_envs.discovery import AGENTS, plug_ins
 from trick_envs.engine.game import Game
 from trick_envs.engine.rng import checked_seed
+from trick_envs.errors import InputError, InputTypeError
 
 METHODS = ("pimc", "ismcts", "cheat")
 ROLLOUT = "rollout"  # a search that needs a policy
@@ -44,6 +45,7 @@ MAX_EFFORT = 1_000_000
 PolicyFiles: TypeAlias = dict[str, bytes]
 
 _SEARCH = re.compile(r"(pimc|ismcts|cheat|search|rollout)(?::(.*))?")
+_EFFORT = re.compile(r"[0-9]{1,9}")
 _POLICY = re.compile(rf"({PRETRAINED}|.*\.onnx)(:sample)?", re.DOTALL)
 _IMPORT = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 
@@ -92,11 +94,13 @@ def parse_spec(text: str) -> Spec:
     if not search:
         return Spec(text, policy, sample)
     found = _SEARCH.fullmatch(search)
-    if found is None or not (found[2] or "").isdecimal() or not 1 <= int(found[2]) <= MAX_EFFORT:
+    if found is None or not _EFFORT.fullmatch(found[2] or "") or not 1 <= int(found[2]) <= MAX_EFFORT:
         allowed = ", ".join(f"'{one}:N'" for one in (*METHODS, "search", *([ROLLOUT] if plus else [])))
-        raise ValueError(f"{search!r} is no search: expected {allowed}, N from 1 to {MAX_EFFORT:,}")
+        raise InputError(f"{search!r} is no search: expected {allowed}, N from 1 to {MAX_EFFORT:,}")
+    if plus and policy is None:
+        raise InputError(f"{base!r} is no policy that a search can start from: expected 'PATH.onnx+{search}'")
     if found[1] == ROLLOUT and policy is None:
-        raise ValueError(f"{search!r} needs a policy that plays on: expected 'PATH.onnx+{search}'")
+        raise InputError(f"{search!r} needs a policy that plays on: expected 'PATH.onnx+{search}'")
     return Spec(text, policy, sample, BEST_METHOD if found[1] == "search" else found[1], int(found[2]))
 
 
@@ -139,14 +143,14 @@ def make_agent(spec: str, game: Game, seed: int = 0, files: PolicyFiles | None =
     factory = _plug_in(spec)
     if factory is None:
         others = "".join(f", {name!r}" for name in sorted(plug_ins(AGENTS)))
-        raise ValueError(
+        raise InputError(
             f"{spec!r} is no player: expected 'random', 'greedy'{others}, a search such as 'pimc:100', a path to a "
             "policy.onnx or 'pretrained' (':sample' behind it draws from its distribution instead of playing its best "
             "action, '+ismcts:100' searches), or 'package.module:function'"
         )
     agent = factory(game, seed)
     if not callable(getattr(agent, "act", None)):
-        raise TypeError(f"{spec}: expected an agent with act(observations, action_masks, states), not {agent!r}")
+        raise InputTypeError(f"{spec}: expected an agent with act(observations, action_masks, states), not {agent!r}")
     return cast(Agent, agent)
 
 
@@ -160,7 +164,7 @@ def _plug_in(spec: str) -> Callable[[Game, int], object] | None:
     try:
         found = point.load()
     except (ImportError, AttributeError) as error:
-        raise ValueError(f"{spec!r}: {error}") from error
+        raise InputError(f"{spec!r}: {error}") from error
     if not callable(found):
-        raise ValueError(f"{spec!r}: expected a function (game, seed) -> agent, not {found!r}")
+        raise InputError(f"{spec!r}: expected a function (game, seed) -> agent, not {found!r}")
     return found

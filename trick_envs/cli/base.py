@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import re
 import sys
+import traceback
 import warnings
 from enum import StrEnum
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any
 
-os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+from trick_envs.errors import TrickEnvsError
 
 try:
     import typer
@@ -24,7 +24,6 @@ except ImportError as missing:  # a core install
     ) from missing
 
 app = typer.Typer(
-    help="Trick-taking card games for reinforcement learning: train, evaluate, measure.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -32,15 +31,84 @@ app = typer.Typer(
 out, err = Console(markup=False), Console(stderr=True, markup=False)  # names may hold brackets
 
 
+# The extra that has a library.
+EXTRAS = {
+    "filelock": "cli",
+    "matplotlib": "evaluate",
+    "onnxruntime": "play",
+    "openskill": "evaluate",
+    "ray": "ray",
+    "starlette": "serve",
+    "textual": "play",
+    "uvicorn": "serve",
+    **dict.fromkeys(
+        (
+            "jinja2",
+            "onnx",
+            "onnxscript",
+            "pydantic",
+            "sb3_contrib",
+            "stable_baselines3",
+            "tensorboard",
+            "torch",
+            "yaml",
+        ),
+        "train",
+    ),
+}
+
+
+@app.callback()
+def options(
+    traceback: Annotated[
+        bool, typer.Option("--traceback", help="Show errors with their traceback; also behind a command.")
+    ] = False,
+) -> None:
+    """Trick-taking card games for reinforcement learning: train, evaluate, measure."""
+
+
 def main() -> None:
-    """Runs the command line; errors that the user can fix are one message, not a traceback."""
+    """Runs the command line.
+
+    An error that was raised on purpose (``TrickEnvsError``), a library that is not installed, and what the system
+    refuses, such as a full disk, are one line, and exit with 2; ``--traceback`` shows where it came from. Anything else
+    is a bug: it is shown with its traceback, and exits with 1.
+    """
     warnings.filterwarnings("always", ".* has been renamed: ", DeprecationWarning)
     warnings.showwarning = _show_warning
+    whole = "--traceback" in sys.argv
+    sys.argv[1:] = [argument for argument in sys.argv[1:] if argument != "--traceback"]
     try:
         app()
-    except (ValueError, TypeError, OSError, ImportError) as error:
-        err.print(Text.assemble(("error:", "red"), f" {error}"), soft_wrap=True)
+    except Exception as error:
+        told = user_error(error)
+        if told is None or whole:
+            traceback.print_exception(error)
+        if told is None:
+            err.print(
+                "This is a bug in trick_envs or in a plug-in: please report it, with the lines above.", soft_wrap=True
+            )
+            sys.exit(1)
+        err.print(Text.assemble(("error:", "red"), f" {told}"), soft_wrap=True)
         sys.exit(2)
+
+
+def user_error(error: Exception) -> str | None:
+    """What to tell the user; ``None`` if it is a bug."""
+    if isinstance(error, TrickEnvsError):
+        return str(error)
+    if isinstance(error, ModuleNotFoundError):
+        library = (error.name or "").partition(".")[0]
+        extra = EXTRAS.get(library)
+        return f"this command needs {library}: pip install 'trick_envs[{extra}]'" if extra else None
+    if isinstance(error, OSError) and not _is_our_own(error.filename):
+        return str(error)
+    return None
+
+
+def _is_our_own(file: object) -> bool:
+    """Whether a file belongs to the package: if it cannot be read, the user is not to blame."""
+    return isinstance(file, str | Path) and Path(file).resolve().is_relative_to(Path(__file__).parents[1])
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:

@@ -29,6 +29,7 @@ from trick_envs.cli.base import (
     out,
 )
 from trick_envs.deprecation import warn_renamed
+from trick_envs.errors import InputError
 from trick_envs.evaluation.seeds import Purpose
 
 UNDECIDED = 10_000  # deals after which a pair that is not decided stops
@@ -93,8 +94,7 @@ def evaluate(
     out.print(results_table(results, standings.title, verdicts))
     out.print(f"deals saved in: {target}", highlight=False, soft_wrap=True)
     if json_file is not None:
-        report = standings.as_dict()
-        head = {key: report[key] for key in ("game", "num_players", "seed", "purpose")}
+        head = standings.about()
         entries = [result.as_dict() for result in results]
         if until_decided:
             entries = [{**entry, "verdict": verdict} for entry, verdict in zip(entries, verdicts, strict=True)]
@@ -118,6 +118,9 @@ def arena(
     folder: ArenaFolderOption = None,
 ) -> None:
     """Measure players against each other, every pair on duplicate deals."""
+    import matplotlib  # noqa: F401  (before anything is played)
+    import openskill  # noqa: F401
+
     from trick_envs.engine.registry import game_names, load_game
     from trick_envs.evaluation.arena import make_plan
 
@@ -153,7 +156,7 @@ def _purpose(split: Split | None, publish: bool) -> Purpose:
     if publish:
         warn_renamed("--publish", "--split test")
         if split == Split.VALIDATION:
-            raise ValueError("--publish is the old name of --split test, so it excludes --split validation")
+            raise InputError("--publish is the old name of --split test, so it excludes --split validation")
     return Purpose.TEST if publish or split == Split.TEST else Purpose.VALIDATION
 
 
@@ -170,7 +173,7 @@ def _arena_folder(plan: Plan) -> Path:
 def play_schedule(plan: Plan, folder: Path, workers: int, ray: str | None) -> Standings:
     """Plays a plan, with a progress bar."""
     if ray not in (None, "local") and workers > 1:
-        raise ValueError("--workers and --ray ADDRESS exclude each other: all cores of the cluster are workers")
+        raise InputError("--workers and --ray ADDRESS exclude each other: all cores of the cluster are workers")
     from trick_envs.cli.progress import progress_bar
     from trick_envs.evaluation.arena import play_arena
 

@@ -10,6 +10,7 @@ import typer
 
 from trick_envs.cli.base import GameOption, PlayersOption, app, out
 from trick_envs.deprecation import warn_renamed
+from trick_envs.errors import InputError
 
 
 @app.command()
@@ -33,7 +34,7 @@ def simulate(
     loaded = load_game(game, num_players, num_deals)
     specs = players.split(",")
     if len(specs) not in (1, loaded.num_players):
-        raise ValueError(f"--players: expected 1 spec, or {loaded.num_players} separated by commas, not {len(specs)}")
+        raise InputError(f"--players: expected 1 spec, or {loaded.num_players} separated by commas, not {len(specs)}")
     seats = {
         seat: make_agent(specs[seat % len(specs)], loaded, (seed + seat) % (MAX_SEED + 1))
         for seat in range(loaded.num_players)
@@ -78,12 +79,12 @@ def play(
     if old_deals is not None:
         warn_renamed("--deals", "--num-deals")
         if num_deals is not None:
-            raise ValueError("--deals is the old name of --num-deals: give only one of them")
+            raise InputError("--deals is the old name of --num-deals: give only one of them")
         num_deals = old_deals
     if resume == (game is not None):
-        raise ValueError("name a game, such as pepper (or --resume with a --record)")
+        raise InputError("name a game, such as pepper (or --resume with a --record)")
     if resume and (record is None or any(given is not None for given in (num_players, opponents, seed, num_deals))):
-        raise ValueError("--resume needs the --record of a match, which goes on with its own players and deals")
+        raise InputError("--resume needs the --record of a match, which goes on with its own players and deals")
     play_match(game, num_players, seat, opponents, seed, num_deals, record, symbols, pause)
 
 
@@ -100,7 +101,7 @@ def replay(
     try:
         record = json.loads(file.read_text(encoding="utf-8"))
     except ValueError as error:
-        raise ValueError(f"{file}: not readable as JSON: {error}") from None
+        raise InputError(f"{file}: not readable as JSON: {error}") from None
     if html is None:
         print(narrate(record))
         return

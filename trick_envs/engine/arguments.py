@@ -11,6 +11,7 @@ import numpy as np
 
 from trick_envs.engine.game import Game
 from trick_envs.engine.registry import game_type, load_game
+from trick_envs.errors import InputError, InputTypeError
 
 # What other libraries call our arguments, as far as the names are too different for ``get_close_matches``.
 _OTHER_NAMES = {
@@ -27,7 +28,7 @@ _OTHER_NAMES = {
 }
 
 
-class UnknownRenderMode(ValueError, TypeError):
+class UnknownRenderMode(InputError, InputTypeError):
     """A render mode that the environment does not have.
 
     It is a ``TypeError`` as well, because that is what Stable-Baselines3 and others wait for: they ask for
@@ -77,7 +78,7 @@ def whole_number(action: Any) -> int:
         return int(action)
     array = np.asarray(action)
     if array.size != 1 or array.dtype.kind not in "iu":
-        raise ValueError(f"action: expected one whole number, such as 3 or np.array([3]), not {action!r}")
+        raise InputError(f"action: expected one whole number, such as 3 or np.array([3]), not {action!r}")
     return int(array.item())
 
 

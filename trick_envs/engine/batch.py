@@ -29,7 +29,7 @@ def reward_mode(reward: str) -> int:
         ValueError: if there is no such mode.
     """
     if reward not in REWARDS:
-        raise ValueError(f"reward: expected one of {', '.join(map(repr, REWARDS))}, not {reward!r}")
+        raise InputError(f"reward: expected one of {', '.join(map(repr, REWARDS))}, not {reward!r}")
     return REWARDS.index(reward)
 
 
@@ -73,7 +73,7 @@ class BatchEnv:
     ) -> None:
         for name, number in (("num_envs", num_envs), ("num_threads", num_threads)):
             if isinstance(number, bool) or not isinstance(number, (int, np.integer)) or number < 1:
-                raise ValueError(f"{name}: expected a whole number of 1 or more, not {number!r}")
+                raise InputError(f"{name}: expected a whole number of 1 or more, not {number!r}")
         self.game: Game = load_game_for(BatchEnv.__init__, game, num_players, num_deals, options)
         self.num_envs, self.num_players = int(num_envs), self.game.num_players
         self.num_threads = int(num_threads)
@@ -108,7 +108,7 @@ class BatchEnv:
         else:
             seeds = [checked_seed(one) for one in seed]
             if len(seeds) != self.num_envs:
-                raise ValueError(f"seed: expected {self.num_envs} seeds, one per game, not {len(seeds)}")
+                raise InputError(f"seed: expected {self.num_envs} seeds, one per game, not {len(seeds)}")
         drawn, states = np.array(seeds, np.uint64), self.states
         self._share(self.num_envs, lambda at: self.game.kernels.reset_batch(states[at], self.game.template, drawn[at]))
         self.observe()
@@ -164,7 +164,7 @@ class BatchEnv:
         games = self._all if env_ids is None else self._checked_rows(env_ids)
         chosen = np.asarray(actions)
         if chosen.shape != games.shape or chosen.dtype.kind not in "iu":
-            raise ValueError(
+            raise InputError(
                 f"actions: expected {len(games)} whole numbers, shape ({len(games)},), "
                 f"not shape {chosen.shape} of {chosen.dtype}"
             )
@@ -211,7 +211,7 @@ class BatchEnv:
         games = np.asarray(env_ids)
         inside = games.ndim == 1 and games.dtype.kind in "iu" and ((games >= 0) & (games < self.num_envs)).all()
         if not inside or (games[1:] <= games[:-1]).any():
-            raise ValueError(f"env_ids: expected ascending whole numbers of 0 to {self.num_envs - 1}, not {env_ids!r}")
+            raise InputError(f"env_ids: expected ascending whole numbers of 0 to {self.num_envs - 1}, not {env_ids!r}")
         return games.astype(np.int64, copy=False)
 
     def __repr__(self) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 
 from trick_envs.engine.compile import rule
 from trick_envs.engine.intrinsics import lowest_bit, popcount
+from trick_envs.errors import InputError
 
 # Why 54 bits of a word of 64: two words then hold the 108 cards of two packs with jokers, each pack in one of them, so
 # that the second copy of a card is the same bit of the other word. And no bit of a card is ever the sign of an
@@ -152,7 +153,7 @@ class Deck:
 
     def __post_init__(self) -> None:
         if self.copies not in (1, 2) or self.kinds > (WORD if self.copies == 2 else 2 * WORD):
-            raise ValueError(f"a deck holds up to {2 * WORD} kinds once or {WORD} kinds twice, not {self}")
+            raise InputError(f"a deck holds up to {2 * WORD} kinds once or {WORD} kinds twice, not {self}")
 
     @property
     def kinds(self) -> int:
@@ -198,7 +199,7 @@ class Deck:
         """
         kind = self._kinds.get(text.strip().upper()) if isinstance(text, str) else None
         if kind is None:
-            raise ValueError(
+            raise InputError(
                 f"{text!r} is no card of this deck: write a rank ({' '.join(self.ranks)}) "
                 f"and then a suit ({' '.join(self.suits)}), such as {self.names[-1]!r}"
             )
@@ -219,12 +220,12 @@ class Deck:
                 kind = self.parse(text)
                 if dealt[kind] == self.copies:
                     times = "twice" if self.copies == 1 else "three times"
-                    raise ValueError(f"card {text} is dealt {times}: there again in {place}")
+                    raise InputError(f"card {text} is dealt {times}: there again in {place}")
                 order.append(WORD * dealt[kind] + kind)
                 dealt[kind] += 1
         missing = [name for name, count in zip(self.names, dealt, strict=True) if count < self.copies]
         for place, held, expected in places:
             if len(held) != expected:
                 lacking = f"; nowhere dealt: {' '.join(missing)}" if missing else ""
-                raise ValueError(f"{place} has {len(held)} cards, expected {expected}{lacking}")
+                raise InputError(f"{place} has {len(held)} cards, expected {expected}{lacking}")
         return order

@@ -8,7 +8,6 @@ the code depends on: everything in ``engine/`` and in the folder of the game, bu
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import shutil
 import sys
@@ -20,6 +19,8 @@ from typing import Any, TypeVar
 
 import numba
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
+
+from trick_envs.sources import digest_of_all, sources_digest
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -36,28 +37,17 @@ def cache_root() -> Path:
     return Path(base) / "trick_envs"
 
 
-@cache
-def _folder_digest(folder: Path) -> bytes:
-    digest = hashlib.sha256()
-    for path in sorted(folder.rglob("*.py") if folder == _ENGINE else folder.glob("*.py")):
-        if path.name == _DRAWS:
-            continue
-        digest.update(str(path.relative_to(folder)).encode() + b"\0" + path.read_bytes())
-    return digest.digest()
-
-
-def sources_digest(*folders: Path) -> str:
-    """A digest of the Python files of the engine and of some folders, such as a game's."""
-    digest = hashlib.sha256(f"{numba.__version__} {sys.version}".encode())
-    for folder in (_ENGINE, *folders):
-        digest.update(_folder_digest(folder))
-    return digest.hexdigest()[:16]
+def compiled_digest(*places: Path) -> str:
+    """A digest of the engine, of what compiles it, and of some folders, such as a game's, or files."""
+    engine = sources_digest(_ENGINE, below=True, without=_DRAWS)
+    others = (sources_digest(place, without=_DRAWS) for place in places)
+    return digest_of_all(numba.__version__, sys.version, engine, *others)[:16]
 
 
 @cache
 def cache_folder(folder: Path) -> Path:
     """The cache folder for code that depends on the engine and on the sources in ``folder`` (a game's)."""
-    digest = sources_digest() if folder.is_relative_to(_ENGINE) else sources_digest(folder)
+    digest = compiled_digest() if folder.is_relative_to(_ENGINE) else compiled_digest(folder)
     name = "engine" if folder.is_relative_to(_ENGINE) else folder.name
     target = cache_root() / f"{name}-{digest}"
     if not target.exists():

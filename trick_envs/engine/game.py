@@ -22,6 +22,7 @@ from trick_envs.engine.kernels.binding import bind_kernels
 from trick_envs.engine.observation import Block, Layout
 from trick_envs.engine.search.worlds import ROWS, WIDTH
 from trick_envs.engine.state import PHASES, Field, Sizes, State, States, fields, record_dtype
+from trick_envs.errors import InputError, InputTypeError
 
 RENAMED = {"demands": "legality_rules", "secret_blocks": "hidden_blocks", "suits_alike": "suit_symmetric"}
 C = TypeVar("C", bound=type)
@@ -36,7 +37,7 @@ def _with_old_names(declaration: C) -> C:
         for old, new in RENAMED.items():
             if old in arguments:
                 if new in arguments:
-                    raise TypeError(f"GameType: {old} is the old name of {new}: give one of them")
+                    raise InputTypeError(f"GameType: {old} is the old name of {new}: give one of them")
                 warn_renamed(f"GameType({old}=…)", f"{new}=…")
                 arguments[new] = arguments.pop(old)
         init(self, *args, **arguments)
@@ -228,10 +229,10 @@ class Game:
         """
         drawn, observers = np.array(states), np.asarray(seats)
         if drawn.dtype != self.dtype or drawn.ndim != 1 or (drawn["num_players"] != self.num_players).any():
-            raise ValueError(f"states: expected records of {self!r}, shape (B,), not shape {drawn.shape}")
+            raise InputError(f"states: expected records of {self!r}, shape (B,), not shape {drawn.shape}")
         whole = observers.dtype.kind in "iu" and ((observers >= 0) & (observers < self.num_players)).all()
         if not whole or observers.shape not in ((), drawn.shape):
-            raise ValueError(
+            raise InputError(
                 f"seats: expected seats of 0 to {self.num_players - 1}, one or {len(drawn)}, not {seats!r}"
             )
         streams = rng.integers(2**64, size=len(drawn), dtype=np.uint64)

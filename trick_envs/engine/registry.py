@@ -12,6 +12,7 @@ import numpy as np
 from trick_envs.discovery import GAMES, built_in_games, game_names, plug_ins
 from trick_envs.engine.declaration import MAX_DEALS
 from trick_envs.engine.game import Game, GameType
+from trick_envs.errors import InputError, InputTypeError
 
 __all__ = ["game_names", "game_type", "load_game", "load_game_again"]
 
@@ -25,11 +26,11 @@ def game_type(name: str) -> GameType:
         TypeError: if an installed plug-in is not a game of this name.
     """
     if name not in game_names():
-        raise ValueError(f"there is no game {name!r}: choose one of {', '.join(game_names())}")
+        raise InputError(f"there is no game {name!r}: choose one of {', '.join(game_names())}")
     built_in = name in built_in_games()
     found = importlib.import_module(f"{GAMES}.{name}").GAME if built_in else plug_ins(GAMES)[name].load()
     if not isinstance(found, GameType) or found.name != name:
-        raise TypeError(f"{name}: expected a GameType with this name, not {found!r}")
+        raise InputTypeError(f"{name}: expected a GameType with this name, not {found!r}")
     return found
 
 
@@ -51,17 +52,17 @@ def load_game(name: str, num_players: int | None = None, num_deals: int | None =
     players = found.default_players if num_players is None else num_players
     if players not in found.players or isinstance(players, bool):
         allowed = " or ".join(map(str, found.players))
-        raise ValueError(f"num_players: {name} is for {allowed} players, not {num_players!r}")
+        raise InputError(f"num_players: {name} is for {allowed} players, not {num_players!r}")
     if num_deals is not None and (
         isinstance(num_deals, bool) or not isinstance(num_deals, (int, np.integer)) or not 1 <= num_deals <= MAX_DEALS
     ):
-        raise ValueError(f"num_deals: expected None or a whole number of 1 to {MAX_DEALS:,}, not {num_deals!r}")
+        raise InputError(f"num_deals: expected None or a whole number of 1 to {MAX_DEALS:,}, not {num_deals!r}")
     for option, value in options.items():
         if option not in found.options:
             known = ", ".join(found.options) or "none"
-            raise TypeError(f"{name} has no option {option!r} (its options: {known})")
+            raise InputTypeError(f"{name} has no option {option!r} (its options: {known})")
         if not isinstance(value, (bool, np.bool_)):
-            raise ValueError(f"{option}: expected True or False, not {value!r}")
+            raise InputError(f"{option}: expected True or False, not {value!r}")
     chosen = {option: bool(options.get(option, default)) for option, default in found.options.items()}
     return load_game_again(name, int(players), None if num_deals is None else int(num_deals), tuple(chosen.items()))
 

@@ -12,6 +12,7 @@ import numpy as np
 from trick_envs.engine.compile import rule
 from trick_envs.engine.intrinsics import scale_bits, splitmix
 from trick_envs.engine.state import State, States, Streams
+from trick_envs.errors import InputError
 
 MAX_SEED = 2**64 - 1
 SEED_BITS = 53  # seeds drawn from the stream are exact in JSON
@@ -80,7 +81,7 @@ def checked_seed(seed: Any) -> int:
         ValueError: if it is not an integer of 0 to 2**64 - 1.
     """
     if isinstance(seed, (bool, np.bool_)) or not isinstance(seed, (int, np.integer)) or not 0 <= int(seed) <= MAX_SEED:
-        raise ValueError(f"seed: expected a whole number of 0 to 2**64 - 1, not {seed!r}")
+        raise InputError(f"seed: expected a whole number of 0 to 2**64 - 1, not {seed!r}")
     return int(seed)
 
 

@@ -19,6 +19,7 @@ import numpy.typing as npt
 from trick_envs.engine.cards import Deck
 from trick_envs.engine.game import Game
 from trick_envs.engine.observation import Block, Layout
+from trick_envs.errors import InputError
 
 
 class Relabelling:
@@ -42,7 +43,7 @@ class Relabelling:
     def __init__(self, game: Game, suits: Sequence[int]) -> None:
         count, ranks = len(game.deck.suits), len(game.deck.ranks)
         if len(suits) != count or set(suits) != set(range(count)):
-            raise ValueError(f"suits: expected the numbers 0 to {count - 1} in some order, not {suits!r}")
+            raise InputError(f"suits: expected the numbers 0 to {count - 1} in some order, not {suits!r}")
         self.game = game
         self.suits = tuple(int(suit) for suit in suits)
         self.actions = (np.array(self.suits)[:, None] * ranks + np.arange(ranks)).reshape(-1)
@@ -108,6 +109,6 @@ def by_suit(block: Block, deck: Deck) -> npt.NDArray[np.int64] | None:
     if width is None:
         return None
     if block.length % width:
-        raise ValueError(f"block {block.name!r}: {block.length} numbers are no runs of {width}, one {block.unit} each")
+        raise InputError(f"block {block.name!r}: {block.length} numbers are no runs of {width}, one {block.unit} each")
     runs = np.arange(block.length).reshape(-1, width)[:, : suits * ranks if block.unit == "card" else suits]
     return runs.reshape(len(runs), suits, -1).swapaxes(0, 1)

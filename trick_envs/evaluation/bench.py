@@ -15,6 +15,7 @@ import numpy as np
 from trick_envs.agents import make_agent
 from trick_envs.engine.batch import BatchEnv
 from trick_envs.engine.registry import game_names, game_type, load_game
+from trick_envs.errors import InputError
 
 SECTIONS = {
     "playouts": "random cards, no observations, plays/s",
@@ -49,7 +50,7 @@ def run_bench(only: Sequence[str], games: Sequence[str], console: Any) -> dict[s
     """
     for section in only:
         if section not in SECTIONS:
-            raise ValueError(f"--only: there is no section {section!r}; expected {', '.join(SECTIONS)}")
+            raise InputError(f"--only: there is no section {section!r}; expected {', '.join(SECTIONS)}")
     tables = _tables(games)
     figures: dict[str, dict[str, float]] = {}
     for section in SECTIONS:

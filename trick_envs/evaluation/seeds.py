@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trick_envs.deprecation import warn_renamed
+from trick_envs.errors import InputError
 
 MAX_RUN_SEED = 2**32 - 1
 SEEDS_PER_RUN = 2**24
@@ -81,7 +82,7 @@ def match_seeds(purpose: Purpose, seed: int, first: int, count: int) -> npt.NDAr
     """
     check_run_seed(seed)
     if first < 0 or count < 0 or first + count > SEEDS_PER_RUN:
-        raise ValueError(
+        raise InputError(
             f"deals: expected numbers of 0 to {SEEDS_PER_RUN - 1:,}, not {first:,} to {first + count - 1:,}"
         )
     base = (int(purpose) << 60) | (int(seed) << 24)
@@ -109,4 +110,4 @@ def check_run_seed(seed: int) -> None:
         ValueError: if it is out of range.
     """
     if not 0 <= seed <= MAX_RUN_SEED:
-        raise ValueError(f"seed: expected 0 to 2**32 - 1, not {seed}")
+        raise InputError(f"seed: expected 0 to 2**32 - 1, not {seed}")

@@ -20,7 +20,7 @@ from trick_envs.engine.kernels.observing import ROOM_BEHIND
 from trick_envs.engine.observation import Layout
 from trick_envs.engine.rng import checked_seed, fresh_seed
 from trick_envs.engine.state import States
-from trick_envs.errors import IllegalAction
+from trick_envs.errors import IllegalAction, InputError
 from trick_envs.interfaces.rendering import ALL, FPS, MODES, Rendered, Rendering
 from trick_envs.matches.fixed_deals import GivenDeal, read_dealer, read_deals
 from trick_envs.matches.match import Match
@@ -298,7 +298,7 @@ class RawEnv(AECEnv[str, Observation, int | None]):
             match, extra = Match.from_bytes(state, self.game, self.reward)
             self._check_extra(extra, match)
         except ValueError as error:
-            raise ValueError(f"set_state: {error}") from None
+            raise InputError(f"set_state: {error}") from None
         self._resume(match, **extra)
 
     # --- inside --------------------------------------------------------------------------------------------------
@@ -310,11 +310,11 @@ class RawEnv(AECEnv[str, Observation, int | None]):
     def _check_extra(self, extra: Any, match: Match) -> None:
         expected = {"illegal": bool, "dead_steps": int}
         if not isinstance(extra, dict) or {name: type(value) for name, value in extra.items()} != expected:
-            raise ValueError(f"a saved match with {extra!r}")
+            raise InputError(f"a saved match with {extra!r}")
         if extra["illegal"] and (match.over or not self._ends_by_illegal):
-            raise ValueError("a saved match that ended by an illegal action, which cannot be here")
+            raise InputError("a saved match that ended by an illegal action, which cannot be here")
         if not 0 <= extra["dead_steps"] <= (self.num_players if match.over or extra["illegal"] else 0):
-            raise ValueError(f"a saved match with {extra['dead_steps']} dead steps")
+            raise InputError(f"a saved match with {extra['dead_steps']} dead steps")
 
     def _resume(self, match: Match, illegal: bool, dead_steps: int) -> None:
         """Continues a match that has been replayed."""
@@ -359,7 +359,7 @@ class RawEnv(AECEnv[str, Observation, int | None]):
             return given
         first = given[0] if given else GivenDeal()
         if first.dealer not in (None, dealer):
-            raise ValueError(f"options['dealer'] is {dealer}, but options['deals'][0] is dealt by {first.dealer}")
+            raise InputError(f"options['dealer'] is {dealer}, but options['deals'][0] is dealt by {first.dealer}")
         return [GivenDeal(first.order, dealer), *given[1:]]
 
     def __getstate__(self) -> dict[str, Any]:

@@ -26,6 +26,7 @@ from trick_envs.agents.policy import ILLEGAL, METADATA_KEY, PolicyAgent, policy_
 from trick_envs.engine.batch import BatchEnv
 from trick_envs.engine.game import Game
 from trick_envs.engine.registry import load_game
+from trick_envs.errors import InputError, InputTypeError, MissingExtraError
 from trick_envs.files import replacing
 
 try:
@@ -33,7 +34,7 @@ try:
     import onnxscript  # noqa: F401  (torch's exporter needs it)
     import torch
 except ImportError as error:
-    raise ImportError(f"export_policy: {error.name} is missing: pip install 'trick_envs[export]'") from None
+    raise MissingExtraError(f"export_policy: {error.name} is missing: pip install 'trick_envs[export]'") from None
 
 POSITIONS = 64  # that the exported file is checked on
 TOLERANCE = 1e-4  # relative to the largest number
@@ -77,7 +78,7 @@ def export_policy(policy: Any, game: Any, path: str | os.PathLike[str], run: dic
             legal = masks != 0 if one.ndim == 2 else np.ones(len(one), np.bool_)
             apart, largest = np.abs(one - other)[legal].max(), np.abs(one[legal]).max()
             if not apart <= TOLERANCE * max(1.0, largest):
-                raise ValueError(
+                raise InputError(
                     f"the exported file's {what} differ by {apart:.3g} from the module's (up to {largest:.3g}): "
                     "expected a module that computes the same in every call, from observation and action_mask alone"
                 )
@@ -140,7 +141,7 @@ class _Inputs(torch.nn.Module):
         parts = getattr(space, "spaces", {None: space})
         shapes = [part.shape for part in parts.values()]
         if not all(shape in sizes for shape in shapes):
-            raise ValueError(
+            raise InputError(
                 f"{game.name} with {game.num_players} players: expected a policy on observations of shape "
                 f"({game.layout.size},), or a dict of these and masks of shape ({game.num_actions},), not on {shapes}"
             )
@@ -173,7 +174,7 @@ def _game(given: Any) -> Game:
             return one
     if callable(getattr(given, "get_attr", None)):  # a VecEnv of SB3
         return _game(given.get_attr("game")[0])
-    raise TypeError(f"game: expected a game's name, load_game(…), or an environment of trick_envs, not {given!r}")
+    raise InputTypeError(f"game: expected a game's name, load_game(…), or an environment of trick_envs, not {given!r}")
 
 
 def _network(policy: Any, game: Game) -> torch.nn.Module:
@@ -182,7 +183,7 @@ def _network(policy: Any, game: Game) -> torch.nn.Module:
     if not isinstance(policy, torch.nn.Module) and isinstance(getattr(policy, "policy", None), torch.nn.Module):
         normalize, policy = policy.get_vec_normalize_env(), policy.policy
     if not isinstance(policy, torch.nn.Module):
-        raise TypeError(f"policy: expected a torch.nn.Module or a model of Stable-Baselines3, not {policy!r}")
+        raise InputTypeError(f"policy: expected a torch.nn.Module or a model of Stable-Baselines3, not {policy!r}")
     sb3 = sys.modules.get("stable_baselines3.common.policies")  # who has such a model has imported it
     if sb3 is None or not isinstance(policy, sb3.BasePolicy):
         return policy
@@ -191,7 +192,7 @@ def _network(policy: Any, game: Game) -> torch.nn.Module:
         return _QNetwork(policy, inputs)
     if hasattr(policy, "mlp_extractor") and not hasattr(policy, "lstm_actor"):
         return _ActorCritic(policy, inputs)
-    raise TypeError(
+    raise InputTypeError(
         f"policy: expected an actor-critic or DQN policy of Stable-Baselines3, not {type(policy).__name__}; wrap it in "
         "a torch.nn.Module that takes (observation, action_mask) and returns logits"
     )
@@ -225,11 +226,11 @@ def _evaluate(
         with torch.no_grad():
             parts = network.outputs(*given)
     except Exception as error:
-        raise ValueError(f"the module fails on B = {POSITIONS}: {wanted} ({type(error).__name__}: {error})") from error
+        raise InputError(f"the module fails on B = {POSITIONS}: {wanted} ({type(error).__name__}: {error})") from error
     shapes = [None if part is None else tuple(getattr(part, "shape", (type(part).__name__,))) for part in parts]
     fits = len(parts) == 2 and shapes[0] == masks.shape and shapes[1] in (None, (POSITIONS,), (POSITIONS, 1))
     if not fits:
-        raise ValueError(
+        raise InputError(
             f"the module returns shapes {shapes} for B = {POSITIONS}: {wanted}, alone or with values (B,) or (B, 1)"
         )
     with torch.no_grad():

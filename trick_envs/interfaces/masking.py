@@ -9,6 +9,7 @@ import numpy.typing as npt
 from gymnasium import spaces
 
 from trick_envs.engine.game import Game
+from trick_envs.errors import InputError
 
 Vectors: TypeAlias = npt.NDArray[np.float32]
 
@@ -37,13 +38,13 @@ class Masking:
 
     def __init__(self, game: Game, mask_key: str | None, observation_key: str, end_mask: str) -> None:
         if end_mask not in END_MASKS:
-            raise ValueError(f"end_mask: expected one of {', '.join(map(repr, END_MASKS))}, not {end_mask!r}")
+            raise InputError(f"end_mask: expected one of {', '.join(map(repr, END_MASKS))}, not {end_mask!r}")
         if mask_key is None and observation_key != OBSERVATION_KEY:
-            raise ValueError(f"observation_key: {observation_key!r} needs a mask_key, the key of the mask beside it")
+            raise InputError(f"observation_key: {observation_key!r} needs a mask_key, the key of the mask beside it")
         if mask_key is not None and not (isinstance(mask_key, str) and isinstance(observation_key, str)):
-            raise ValueError(f"mask_key, observation_key: expected strings, not {mask_key!r} and {observation_key!r}")
+            raise InputError(f"mask_key, observation_key: expected strings, not {mask_key!r} and {observation_key!r}")
         if mask_key == observation_key:
-            raise ValueError(f"mask_key, observation_key: expected two different keys, not {mask_key!r} for both")
+            raise InputError(f"mask_key, observation_key: expected two different keys, not {mask_key!r} for both")
         self.end = END_MASKS.index(end_mask)
         self._mask_key, self._observation_key = mask_key, observation_key
         vector = spaces.Box(*game.layout.bounds(), dtype=np.float32)

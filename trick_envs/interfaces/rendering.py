@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from trick_envs.engine.arguments import check_render_mode
 from trick_envs.engine.game import Game
+from trick_envs.errors import InputError, MissingExtraError
 from trick_envs.interfaces.window import Window
 from trick_envs.view import TableView, ansi, rgb_array
 
@@ -21,7 +22,7 @@ ALL = "all"
 Rendered: TypeAlias = str | npt.NDArray[np.uint8] | None
 
 
-class NoPillow(ModuleNotFoundError, TypeError):
+class NoPillow(MissingExtraError, ModuleNotFoundError, TypeError):
     """Pixels are asked for, but Pillow is not installed.
 
     It is a ``TypeError`` as well: Stable-Baselines3 asks for ``"rgb_array"`` first, and does without it after one.
@@ -49,7 +50,7 @@ class Rendering:
             raise NoPillow("render_mode='rgb_array' needs Pillow: pip install 'trick_envs[render]'", name="PIL")
         whole = isinstance(view, int) and not isinstance(view, bool) and 0 <= view < game.num_players
         if not (whole or view is None or view == ALL):
-            raise ValueError(f"render_view: expected 'all' or a seat of 0 to {game.num_players - 1}, not {view!r}")
+            raise InputError(f"render_view: expected 'all' or a seat of 0 to {game.num_players - 1}, not {view!r}")
         self.mode, self.view = mode, view
         self._window: Window | None = None
 

@@ -21,6 +21,7 @@ import numpy.typing as npt
 from gymnasium.vector import AutoresetMode
 from stable_baselines3.common.vec_env import VecEnv, VecMonitor
 
+from trick_envs.errors import InputError
 from trick_envs.interfaces.vector import VectorSeatEnv
 
 
@@ -44,7 +45,7 @@ class SeatVecEnv(VecEnv):
 
     def __init__(self, games: VectorSeatEnv) -> None:
         if games.autoreset_mode is not AutoresetMode.SAME_STEP:
-            raise ValueError(f"games: expected autoreset_mode='SAME_STEP', not {games.autoreset_mode.name!r}")
+            raise InputError(f"games: expected autoreset_mode='SAME_STEP', not {games.autoreset_mode.name!r}")
         self.games, self.spec = games, games.spec
         super().__init__(games.num_envs, games.single_observation_space, games.single_action_space)
 
@@ -55,7 +56,7 @@ class SeatVecEnv(VecEnv):
     def reset(self) -> Any:
         """Starts a match in every game; returns the observations."""
         if any(options != self._options[0] for options in self._options):
-            raise ValueError("set_options: expected the same options for all games, which reset together")
+            raise InputError("set_options: expected the same options for all games, which reset together")
         seeds = None if all(seed is None for seed in self._seeds) else self._seeds
         observations, infos = self.games.reset(seed=seeds, options=self._options[0])
         self.reset_infos = [{"action_mask": mask} for mask in infos["action_mask"]]

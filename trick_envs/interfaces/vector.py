@@ -19,7 +19,7 @@ from trick_envs.engine.inspect import why_illegal
 from trick_envs.engine.kernels.seats import END_MATCH, RAISE
 from trick_envs.engine.rng import MAX_SEED, checked_seed, fresh_seed
 from trick_envs.engine.state import OVER
-from trick_envs.errors import IllegalAction
+from trick_envs.errors import IllegalAction, InputError, InputTypeError
 from trick_envs.interfaces.illegal_penalty import illegal_warning, worst_total
 from trick_envs.interfaces.masking import OBSERVATION_KEY, Masking
 from trick_envs.interfaces.rendering import FPS, Rendering
@@ -84,7 +84,7 @@ class VectorSeatEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]])
         **options: Any,
     ) -> None:
         if isinstance(num_envs, bool) or not isinstance(num_envs, (int, np.integer)) or num_envs < 1:
-            raise ValueError(f"num_envs: expected a whole number of 1 or more, not {num_envs!r}")
+            raise InputError(f"num_envs: expected a whole number of 1 or more, not {num_envs!r}")
         self.game = load_game_for(VectorSeatEnv.__init__, game, num_players, num_deals, options)
         self.num_envs, self.render_mode = int(num_envs), render_mode
         self._rendering = Rendering(self.game, render_mode, render_view, _MODES)
@@ -132,7 +132,7 @@ class VectorSeatEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]])
         seat = checked_seat(chosen.pop("seat", None), self.game, "options['seat']")
         dealer = checked_seat(chosen.pop("dealer", None), self.game, "options['dealer']")
         if "deals" in chosen:
-            raise ValueError("options['deals']: only a single environment plays given deals (gymnasium.make)")
+            raise InputError("options['deals']: only a single environment plays given deals (gymnasium.make)")
         for option in chosen:
             gymnasium.logger.warn(f"reset: option {option!r} means nothing here")
         seeds = self._seeds(seed, rows)
@@ -160,7 +160,7 @@ class VectorSeatEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]])
         """
         chosen = np.asarray(actions)
         if chosen.shape != (self.num_envs,) or chosen.dtype.kind not in "iu":
-            raise ValueError(
+            raise InputError(
                 f"actions: expected {self.num_envs} whole numbers, shape ({self.num_envs},), "
                 f"not shape {chosen.shape} of {chosen.dtype}"
             )
@@ -212,9 +212,9 @@ class VectorSeatEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]])
         if mask is None:
             return self._all
         if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_:
-            raise TypeError(f"options['reset_mask']: expected a NumPy array of bool, not {mask!r}")
+            raise InputTypeError(f"options['reset_mask']: expected a NumPy array of bool, not {mask!r}")
         if mask.shape != (self.num_envs,) or not mask.any():
-            raise ValueError(
+            raise InputError(
                 f"options['reset_mask']: expected shape ({self.num_envs},) with at least one True, not {mask!r}"
             )
         if not self._started and not mask.all():
@@ -225,7 +225,7 @@ class VectorSeatEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]])
         """The seeds of the next matches of these games; those not given come from the games' own streams."""
         if seed is not None and not isinstance(seed, (int, np.integer)):
             if len(seed) != self.num_envs:
-                raise ValueError(f"seed: expected {self.num_envs} seeds, one per game, not {len(seed)}")
+                raise InputError(f"seed: expected {self.num_envs} seeds, one per game, not {len(seed)}")
             given = [None if one is None else checked_seed(one) for one in seed]
         elif seed is not None or not self._started:
             first = fresh_seed() if seed is None else checked_seed(seed)
@@ -326,4 +326,4 @@ def _autoreset_mode(given: AutoresetMode | str) -> AutoresetMode:
         if given in (mode, mode.value, mode.name):
             return mode
     known = ", ".join(repr(mode.name) for mode in AutoresetMode)
-    raise ValueError(f"autoreset_mode: expected one of {known}, or a gymnasium.vector.AutoresetMode, not {given!r}")
+    raise InputError(f"autoreset_mode: expected one of {known}, or a gymnasium.vector.AutoresetMode, not {given!r}")

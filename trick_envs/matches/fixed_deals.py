@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from trick_envs.engine.game import Game
+from trick_envs.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ def read_dealer(game: Game, dealer: Any, where: str) -> int | None:
         return None
     whole = isinstance(dealer, (int, np.integer)) and not isinstance(dealer, bool)
     if not whole or not 0 <= dealer < game.num_players:
-        raise ValueError(f"{where}: expected a seat of 0 to {game.num_players - 1}, not {dealer!r}")
+        raise InputError(f"{where}: expected a seat of 0 to {game.num_players - 1}, not {dealer!r}")
     return int(dealer)
 
 
@@ -45,18 +46,18 @@ def read_deals(game: Game, deals: Any, where: str = "options['deals']") -> list[
         ValueError: for an invalid deal; names the wrong card, and ``where``.
     """
     if isinstance(deals, (str, Mapping)) or not isinstance(deals, Sequence):
-        raise ValueError(f"{where}: expected a list of deals, not {deals!r}")
+        raise InputError(f"{where}: expected a list of deals, not {deals!r}")
     return [_read_deal(game, deal, f"{where}[{number}]") for number, deal in enumerate(deals)]
 
 
 def _read_deal(game: Game, deal: Any, where: str) -> GivenDeal:
     if not isinstance(deal, Mapping) or not isinstance(deal.get("hands"), Sequence):
-        raise ValueError(f"{where}: expected a dict with 'hands' (and 'dealer', 'stock'), not {deal!r}")
+        raise InputError(f"{where}: expected a dict with 'hands' (and 'dealer', 'stock'), not {deal!r}")
     hands, stock = deal["hands"], deal.get("stock") or []
     if len(hands) != game.num_players:
-        raise ValueError(f"{where}: expected {game.num_players} hands, not {len(hands)}")
+        raise InputError(f"{where}: expected {game.num_players} hands, not {len(hands)}")
     try:
         order = game.deck.parse_deal(hands, stock, game.hand_size)
     except ValueError as error:
-        raise ValueError(f"{where}: {error}") from None
+        raise InputError(f"{where}: {error}") from None
     return GivenDeal(tuple(order), read_dealer(game, deal.get("dealer"), f"{where}['dealer']"))

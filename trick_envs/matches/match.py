@@ -22,7 +22,7 @@ from trick_envs.engine.game import Game
 from trick_envs.engine.inspect import dealt, phase_name, why_illegal
 from trick_envs.engine.kernels.playing import DEAL_ENDED, ILLEGAL, MATCH_ENDED
 from trick_envs.engine.rng import checked_seed
-from trick_envs.errors import IllegalAction
+from trick_envs.errors import IllegalAction, InputError
 from trick_envs.matches.fixed_deals import GivenDeal
 
 _ENDS = DEAL_ENDED + MATCH_ENDED
@@ -223,7 +223,7 @@ class Match:
         """
         head, _, payload = bytes(data).partition(b"\n")
         if head != _MAGIC + _digest(payload):
-            raise ValueError("these bytes are not a saved match, or they are damaged")
+            raise InputError("these bytes are not a saved match, or they are damaged")
         try:
             content = json.loads(payload)
             played = content["played"]
@@ -232,26 +232,26 @@ class Match:
                 match._play_again(content["actions"])
                 return match, content["extra"]
         except (KeyError, TypeError, OverflowError, RecursionError) as error:
-            raise ValueError(f"these bytes are not a saved match ({type(error).__name__}: {error})") from None
-        raise ValueError(f"this is a match of {played}, and the environment is {_key(game, reward)}")
+            raise InputError(f"these bytes are not a saved match ({type(error).__name__}: {error})") from None
+        raise InputError(f"this is a match of {played}, and the environment is {_key(game, reward)}")
 
     def _play_again(self, deals: Any) -> None:
         """Plays the actions of a saved match, deal by deal."""
         for number, listed in enumerate(deals):
             actions = np.asarray(listed if listed else np.zeros(0, np.int64))
             if actions.ndim != 1 or actions.dtype.kind not in "iu" or number != len(self.deals) - 1:
-                raise ValueError(f"deal {number + 1} of the saved match cannot be played")
+                raise InputError(f"deal {number + 1} of the saved match cannot be played")
             actions = actions.astype(np.int64)
             seats = np.zeros(len(actions), np.int64)
             count, result = self.game.kernels.replay_actions(self.states, actions, self._mode, self._rewards, seats)
             if count != len(actions):
-                raise ValueError(f"deal {number + 1} of the saved match: play {count + 1} is not legal")
+                raise InputError(f"deal {number + 1} of the saved match: play {count + 1} is not legal")
             self.deals[-1].actions += zip(seats.tolist(), actions.tolist(), strict=True)
             if result >= DEAL_ENDED:
                 self._end_deal(result)
         self.seat = int(self.states["seat"][0])
         if len(deals) != len(self.deals):
-            raise ValueError(f"a saved match of {len(deals)} deals, of which {len(self.deals)} can be played")
+            raise InputError(f"a saved match of {len(deals)} deals, of which {len(self.deals)} can be played")
 
 
 def _key(game: Game, reward: str) -> list[Any]:
@@ -268,8 +268,8 @@ def _given(listed: Any, game: Game) -> list[GivenDeal]:
     found = []
     for dealer, order in listed:
         if dealer is not None and not (type(dealer) is int and 0 <= dealer < game.num_players):
-            raise ValueError(f"a saved match with the dealer {dealer!r}")
+            raise InputError(f"a saved match with the dealer {dealer!r}")
         if order is not None and sorted(order) != sorted(game.deck.cards):
-            raise ValueError("a saved match with cards that are not the deck")
+            raise InputError("a saved match with cards that are not the deck")
         found.append(GivenDeal(None if order is None else tuple(map(int, order)), dealer))
     return found

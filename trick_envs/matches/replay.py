@@ -7,6 +7,7 @@ from typing import Any
 
 from trick_envs.engine.registry import load_game
 from trick_envs.engine.rng import checked_seed
+from trick_envs.errors import InputError
 from trick_envs.matches.fixed_deals import read_deals
 from trick_envs.matches.match import Match
 
@@ -30,13 +31,13 @@ def replay(record: Mapping[str, Any]) -> Match:
     for number, deal in enumerate(record["deals"]):
         for key in _NEEDED_OF_A_DEAL:
             if key not in deal:
-                raise ValueError(f"deal {number + 1}: the deal of a record has {key!r}, and this one has not")
+                raise InputError(f"deal {number + 1}: the deal of a record has {key!r}, and this one has not")
         if match.over:
-            raise ValueError(f"deal {number + 1}: the match was over before it")
+            raise InputError(f"deal {number + 1}: the match was over before it")
         play_deal(match, number, deal)
         score = match.deals[number].score
         if score != deal.get("score", score):
-            raise ValueError(f"deal {number + 1}: the record says the score is {deal['score']}, the cards say {score}")
+            raise InputError(f"deal {number + 1}: the record says the score is {deal['score']}, the cards say {score}")
     found = match.record()
     _check_same(record, found, "the record")
     match.notes = _others(record, {*found, "options"})
@@ -54,13 +55,13 @@ def _check_same(told: Any, found: Any, where: str) -> None:
     if isinstance(found, dict) and isinstance(told, Mapping):
         for key, value in found.items():
             if key not in told:
-                raise ValueError(f"{where} has no {key!r}: the cards say {value!r}")
+                raise InputError(f"{where} has no {key!r}: the cards say {value!r}")
             _check_same(told[key], value, f"{where}[{key!r}]")
     elif isinstance(found, list) and isinstance(told, (list, tuple)) and len(found) == len(told):
         for number, (one, other) in enumerate(zip(told, found, strict=True)):
             _check_same(one, other, f"{where}[{number}]")
     elif told != found:
-        raise ValueError(f"{where} says {_short(told)}, but the cards say {_short(found)}")
+        raise InputError(f"{where} says {_short(told)}, but the cards say {_short(found)}")
 
 
 def _short(value: Any) -> str:
@@ -76,16 +77,16 @@ def _others(told: Mapping[str, Any], known: Set[str]) -> dict[str, Any]:
 def start_match(record: Any, deals: Any, whole: bool) -> Match:
     """The match of a record before its first card: the whole match, or a match of one deal."""
     if not isinstance(record, Mapping):
-        raise ValueError(f"a record: expected a dict such as record() returns, not {type(record).__name__}")
+        raise InputError(f"a record: expected a dict such as record() returns, not {type(record).__name__}")
     for key, kind in _NEEDED.items():
         if not isinstance(record.get(key), kind):
-            raise ValueError(f"a match record has {key!r}, a {kind.__name__}; found {record.get(key)!r}")
+            raise InputError(f"a match record has {key!r}, a {kind.__name__}; found {record.get(key)!r}")
     num_deals, options = record.get("num_deals") if whole else 1, record.get("options", {})
     if not isinstance(options, Mapping):
-        raise ValueError(f"a match record has 'options', a dict; found {options!r}")
+        raise InputError(f"a match record has 'options', a dict; found {options!r}")
     game = load_game(record["game"], record["num_players"], num_deals, **options)
     if record["version"] != game.type.version:
-        raise ValueError(f"this is a record of version {record['version']}; the rules here are {game.type.version}")
+        raise InputError(f"this is a record of version {record['version']}; the rules here are {game.type.version}")
     seed = record.get("seed")
     return Match(game, 0 if seed is None else checked_seed(seed), read_deals(game, deals, where="deals"))
 
@@ -94,21 +95,21 @@ def play_deal(match: Match, number: int, deal: Mapping[str, Any], on_play: OnPla
     """Plays the actions of one deal of a record, checking each; ``on_play`` is called before each."""
     before, actions = len(match.deals), deal.get("actions", [])
     if not isinstance(actions, (list, tuple)):
-        raise ValueError(f"deal {number + 1}: expected 'actions', a list of [seat, card], not {actions!r}")
+        raise InputError(f"deal {number + 1}: expected 'actions', a list of [seat, card], not {actions!r}")
     for play, action in enumerate(actions):
         where = f"deal {number + 1}, play {play + 1}"
         if not isinstance(action, (list, tuple)) or len(action) != 2:
-            raise ValueError(f"{where}: expected [seat, card], not {action!r}")
+            raise InputError(f"{where}: expected [seat, card], not {action!r}")
         seat, card = action
         acts = int(match.states["seat"][0])
         if match.over or len(match.deals) > before:
-            raise ValueError(f"{where}: the deal was over before it")
+            raise InputError(f"{where}: the deal was over before it")
         if seat != acts:
-            raise ValueError(f"{where}: it is player_{acts}'s turn to {match.phase}, not player_{seat}'s")
+            raise InputError(f"{where}: it is player_{acts}'s turn to {match.phase}, not player_{seat}'s")
         try:
             named = match.game.deck.parse(card)
             if on_play is not None:
                 on_play(match, seat, card)
             match.step(named)
         except ValueError as error:
-            raise ValueError(f"{where}: {error}") from None
+            raise InputError(f"{where}: {error}") from None

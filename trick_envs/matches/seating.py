@@ -17,7 +17,7 @@ from trick_envs.engine.inspect import why_illegal
 from trick_envs.engine.kernels.seats import GREEDY_PLAYER, ILLEGAL_MODES, RANDOM_PLAYER
 from trick_envs.engine.rng import MAX_SEED
 from trick_envs.engine.state import States
-from trick_envs.errors import IllegalAction
+from trick_envs.errors import IllegalAction, InputError
 
 Policy = Callable[[npt.NDArray[np.float32], npt.NDArray[np.int8]], npt.ArrayLike]
 Opponent = str | PathLike[str] | Agent | Policy
@@ -47,7 +47,7 @@ class Opponents:
         seats = game.num_players - 1
         listed = list(chosen) if isinstance(chosen, (list, tuple)) else [chosen] * seats
         if len(listed) != seats:
-            raise ValueError(
+            raise InputError(
                 f"opponents: expected one player, or a list of {seats}, one for each seat clockwise from the "
                 f"learner's left neighbour, not {len(listed)}"
             )
@@ -102,7 +102,7 @@ class Opponents:
             named = agent(observations, action_masks)
         actions = np.asarray(named)
         if actions.shape != (len(states),) or actions.dtype.kind not in "iu":
-            raise ValueError(
+            raise InputError(
                 f"opponent {self._names[number]}: expected {len(states)} whole numbers, one per row, "
                 f"not shape {actions.shape} of {actions.dtype}"
             )
@@ -123,7 +123,7 @@ def _check_player(opponent: object) -> None:
         hint = ", which is a class: pass an object of it"
     elif hasattr(opponent, "predict"):
         hint = ". For a model of Stable-Baselines3: lambda o, m: model.predict(o, action_masks=m)[0]"
-    raise ValueError(
+    raise InputError(
         "opponents: expected a spec such as 'greedy' or the path of a policy, an agent, or a function "
         f"(observations, action_masks) -> actions, not {opponent!r}{hint}"
     )
@@ -150,7 +150,7 @@ def illegal_mode(illegal: str) -> int:
         warn_renamed("illegal='random'", "illegal='substitute'")
         illegal = "substitute"
     if illegal not in ILLEGAL_MODES:
-        raise ValueError(f"illegal: expected one of {', '.join(map(repr, ILLEGAL_MODES))}, not {illegal!r}")
+        raise InputError(f"illegal: expected one of {', '.join(map(repr, ILLEGAL_MODES))}, not {illegal!r}")
     return ILLEGAL_MODES.index(illegal)
 
 
@@ -164,7 +164,7 @@ def checked_seat(seat: Any, game: Game, where: str) -> int:
         return -1
     whole = isinstance(seat, (int, np.integer)) and not isinstance(seat, bool)
     if not whole or not 0 <= seat < game.num_players:
-        raise ValueError(f"{where}: expected None or a seat of 0 to {game.num_players - 1}, not {seat!r}")
+        raise InputError(f"{where}: expected None or a seat of 0 to {game.num_players - 1}, not {seat!r}")
     return int(seat)
 
 

@@ -15,6 +15,8 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from typing import Any, Protocol
 
+from trick_envs.parallel.threads import wait_passively
+
 
 class TaskExecutor(Protocol):
     """What runs tasks."""
@@ -92,7 +94,7 @@ def make_executor(workers: int, ray: str | None = None) -> Iterator[TaskExecutor
 
 @contextmanager
 def _processes(workers: int) -> Iterator[Executor]:
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # the workers inherit it
+    wait_passively()
     others = set(multiprocessing.active_children())
     pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _begin_worker)
     try:

@@ -6,7 +6,6 @@ process was lost, and a task has one result, however often it runs. Nodes that j
 
 from __future__ import annotations
 
-import hashlib
 import os
 import secrets
 import socket
@@ -15,11 +14,13 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
-from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import trick_envs
+from trick_envs.errors import InputError, MissingExtraError
+from trick_envs.parallel.threads import wait_passively
+from trick_envs.sources import digest_of_all, sources_digest
 
 LOCAL = "local"
 LOST = 10  # how often a task may lose its node or process
@@ -34,7 +35,7 @@ def ray_executor(workers: int, address: str) -> Iterator[RayExecutor]:
     try:
         import ray
     except ImportError:
-        raise ImportError("--ray needs Ray: pip install 'trick_envs[ray]'") from None
+        raise MissingExtraError("--ray needs Ray: pip install 'trick_envs[ray]'") from None
     if address == LOCAL:
         ray.init("local", num_cpus=workers, num_gpus=0, include_dashboard=False, **_QUIET)
     else:
@@ -60,8 +61,8 @@ def _check(address: str) -> None:
 
 def prepare(address: str) -> None:
     """Settings that Ray and its processes read from the environment when they begin."""
+    wait_passively()
     settings = {
-        "OMP_WAIT_POLICY": "PASSIVE",
         "RAY_USAGE_STATS_ENABLED": "0",
         "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # the default of the future, without its warning
         "RAY_worker_niceness": "0",  # workers have the priority of this process, as they do without Ray
@@ -122,15 +123,11 @@ class _RayFuture(Future[Any]):
 
 def _run(digest: str | None, fn: Callable[..., Any], *args: Any) -> Any:
     if digest not in (None, code_digest()):
-        raise ValueError(f"{os.uname().nodename} has another version of trick_envs than the machine of the command")
+        raise InputError(f"{os.uname().nodename} has another version of trick_envs than the machine of the command")
     return fn(*args)
 
 
-@cache
 def code_digest() -> str:
     """A digest of the code of both packages: all nodes of a cluster need the same."""
-    digest = hashlib.sha256()
-    for package in (Path(trick_envs.__file__).parent, Path(__file__).parent):
-        for path in sorted(package.rglob("*.py")):
-            digest.update(str(path.relative_to(package)).encode() + b"\0" + path.read_bytes())
-    return digest.hexdigest()
+    found = [find_spec("trick_envs"), find_spec("training")]
+    return digest_of_all(*(sources_digest(Path(str(each.origin)).parent, below=True) for each in found if each))

@@ -13,6 +13,7 @@ from trick_envs.agents.pretrained import PRETRAINED, pretrained_file
 from trick_envs.engine.game import Game
 from trick_envs.engine.inspect import observe
 from trick_envs.engine.rng import MAX_SEED
+from trick_envs.errors import InputError
 from trick_envs.files import write_json
 from trick_envs.matches.match import Match
 from trick_envs.matches.replay import play_deal, replay, start_match
@@ -78,10 +79,10 @@ class Session:
             ValueError: if there is no such seat or player, or the file exists.
         """
         if file.exists():
-            raise ValueError(f"{file} exists: continue that match with --resume, or name another file")
+            raise InputError(f"{file} exists: continue that match with --resume, or name another file")
         specs, others = opponents.split(","), game.num_players - 1
         if len(specs) not in (1, others):
-            raise ValueError(f"--opponents: expected 1 spec, or {others} separated by commas, not {len(specs)}")
+            raise InputError(f"--opponents: expected 1 spec, or {others} separated by commas, not {len(specs)}")
         players = [PERSON] * game.num_players
         checked_seat(seat, game, "--seat")
         for number in range(others):
@@ -99,13 +100,13 @@ class Session:
             record = json.loads(file.read_text(encoding="utf-8"))
             players = record["players"]
         except (ValueError, TypeError, KeyError) as error:
-            raise ValueError(f"{file}: not saved by trick play ({type(error).__name__}: {error})") from None
+            raise InputError(f"{file}: not saved by trick play ({type(error).__name__}: {error})") from None
         match = replay(record)
         valid = isinstance(players, list) and all(isinstance(player, str) for player in players)
         if not valid or len(players) != match.game.num_players or players.count(PERSON) != 1:
-            raise ValueError(f"{file}: expected 'players', a spec for every seat and one {PERSON!r}, not {players!r}")
+            raise InputError(f"{file}: expected 'players', a spec for every seat and one {PERSON!r}, not {players!r}")
         if match.over:
-            raise ValueError(f"{file}: this match is over; 'trick replay' prints it")
+            raise InputError(f"{file}: this match is over; 'trick replay' prints it")
         return cls(match, players, file)
 
     def prepare(self) -> None:

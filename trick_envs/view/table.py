@@ -9,6 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 from trick_envs.engine.cards import WORD, Deck
 from trick_envs.engine.game import Game
 from trick_envs.engine.state import KEEP, LEAD, OVER, PASS, PHASES, PICK, States
+from trick_envs.errors import InputError
 from trick_envs.view.words import ScoreItem, card_words, listed, of_suit, suit_name
 
 Kinds = tuple[int | None, ...]  # cards by kind; None: a card that the observer does not see
@@ -162,7 +163,7 @@ def table_view(
     """
     n = game.num_players
     if observer is not None and (isinstance(observer, bool) or observer not in range(n)):
-        raise ValueError(f"observer: expected a seat of 0 to {n - 1}, or None for an open table, not {observer!r}")
+        raise InputError(f"observer: expected a seat of 0 to {n - 1}, or None for an open table, not {observer!r}")
     state, deck = states[0], game.deck
     phase, acting = int(state["phase"]), int(state["seat"])
     seen = _words(state["seen"][observer].tolist()) if observer is not None else -1

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from trick_envs.deprecation import warn_renamed
 from trick_envs.engine import hooks
 from trick_envs.engine.compile import bind
+from trick_envs.errors import InputTypeError
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -53,9 +54,11 @@ def bind_kernels(
             if defined:
                 warn_renamed(f"{name}: the hook {old}()", f"{hook}()")
         if len(defined) > 1:
-            raise TypeError(f"{name}: {hook}() is defined in more than one of its modules")
+            raise InputTypeError(f"{name}: {hook}() is defined in more than one of its modules")
         if not defined and hook in hooks.REQUIRED:
-            raise TypeError(f"{name}: no module of it defines {hook}() (trick_envs/engine/hooks.py says what it does)")
+            raise InputTypeError(
+                f"{name}: no module of it defines {hook}() (trick_envs/engine/hooks.py says what it does)"
+            )
         bound[hook] = defined[0] if defined else getattr(hooks, hook)
     for function in _KERNELS:
         bound[function.__name__] = bind(function, bound, name, folder)

@@ -13,11 +13,6 @@ seed, the deal and the position, and a pair decides whether it has played enough
 order. So the table is the same whatever the number of processes, interruptions, or the order of the players.
 """
 
-try:
-    import openskill as _  # noqa: F401
-except ImportError:
-    raise ImportError("the arena needs openskill: pip install 'trick_envs[train]'") from None
-
 from trick_envs.evaluation.arena.log import LOG
 from trick_envs.evaluation.arena.pair import CHUNK, MIN_DEALS, Chunk, Pair, Task
 from trick_envs.evaluation.arena.play import play_arena

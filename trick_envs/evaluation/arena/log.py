@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import trick_envs
+from trick_envs.errors import InputError
 from trick_envs.evaluation.arena.pair import Chunk
 from trick_envs.evaluation.arena.schedule import Plan, code_digest
 from trick_envs.evaluation.seeds import purpose_name
@@ -52,13 +53,13 @@ class Log:
                     self._check(content["settings"], wanted)
             except (TypeError, KeyError, json.JSONDecodeError):
                 what = "line" if number else "file"  # without its first line the file says nothing
-                raise ValueError(f"{path}, line {number + 1}: not written by trick arena; delete the {what}") from None
+                raise InputError(f"{path}, line {number + 1}: not written by trick arena; delete the {what}") from None
 
     def _check(self, found: dict[str, Any], wanted: dict[str, Any]) -> None:
         for name, value in wanted.items():
             held = purpose_name(found[name]) if name == "purpose" else found[name]
             if held != value:
-                raise ValueError(
+                raise InputError(
                     f"{self._path.parent} holds an arena with {name} {held!r}, but this is {value!r}: "
                     "choose another --folder, or delete that one"
                 )

@@ -11,8 +11,9 @@ from pathlib import Path
 import trick_envs
 from trick_envs.agents import Agent, make_agent
 from trick_envs.agents.spec import parse_spec
-from trick_envs.engine.compile import sources_digest
+from trick_envs.engine.compile import compiled_digest
 from trick_envs.engine.game import Game
+from trick_envs.errors import InputError
 from trick_envs.evaluation import duplicate, seeds
 from trick_envs.evaluation.seeds import Purpose, check_run_seed
 
@@ -21,8 +22,9 @@ LADDER = ("random", "greedy", "pimc:10", "ismcts:1000")  # the default opponents
 
 _PACKAGE = Path(trick_envs.__file__).parent
 # What an arena's results depend on beside the engine and the game.
-_FOLDERS = (_PACKAGE / "agents", _PACKAGE / "matches")
-_FILES = (
+_PLACES = (
+    _PACKAGE / "agents",
+    _PACKAGE / "matches",
     _PACKAGE / "discovery.py",
     Path(duplicate.__file__),
     Path(seeds.__file__),
@@ -110,15 +112,15 @@ def make_plan(
             number that is out of range.
     """
     if len(specs) < 2:
-        raise ValueError(f"an arena needs two players or more, such as random greedy; got {', '.join(specs) or 'none'}")
+        raise InputError(f"an arena needs two players or more, such as random greedy; got {', '.join(specs) or 'none'}")
     twice = sorted({spec for spec in specs if specs.count(spec) > 1})
     if twice:
-        raise ValueError(f"named twice: {', '.join(twice)} (a player does not meet itself)")
+        raise InputError(f"named twice: {', '.join(twice)} (a player does not meet itself)")
     if not 2 <= deals <= MAX_DEALS:
-        raise ValueError(f"deals: expected 2 to {MAX_DEALS:,}, not {deals}")
+        raise InputError(f"deals: expected 2 to {MAX_DEALS:,}, not {deals}")
     check_run_seed(seed)
     if half_width is not None and not half_width > 0:
-        raise ValueError(f"half width: expected a number of points above 0, not {half_width}")
+        raise InputError(f"half width: expected a number of points above 0, not {half_width}")
     players = tuple(Player(spec, _player_digest(spec, game, make_agent(spec, game))) for spec in specs)
     return Plan(game, players, deals, half_width, seed, purpose, only_first, until_decided)
 
@@ -138,7 +140,4 @@ def code_digest(game: Game) -> str:
     It covers the folder of the game (also of a plug-in), the engine, the players, and how deals are seeded and played.
     """
     folders = dict.fromkeys(Path(str(module.__file__)).parent for module in game.type.modules)
-    digest = hashlib.sha256(sources_digest(*folders, *_FOLDERS).encode())
-    for file in _FILES:
-        digest.update(file.read_bytes())
-    return digest.hexdigest()[:16]
+    return compiled_digest(*folders, *_PLACES)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from openskill.models import PlackettLuce
-
+from trick_envs.errors import MissingExtraError
 from trick_envs.evaluation.arena.pair import Pair
 from trick_envs.evaluation.arena.schedule import Plan
 from trick_envs.evaluation.duplicate import Result, short_name
@@ -23,8 +23,6 @@ class Standings:
     Attributes:
         plan: what was played.
         results: by player and opponent, both ways round.
-        ratings: mean and standard deviation for every player, from who won how many deals (Plackett-Luce, by
-            openskill): a summary only, which ignores by how many points.
         speed: decisions per second of every player, in the pair in which it was fastest (against a search, which plays
             one deal at a time, a fast player has small batches). Measured by the clock, so never the same twice.
     """
@@ -37,16 +35,28 @@ class Standings:
             result = pair.result
             self.results[result.player, result.opponent] = result
             self.results[result.opponent, result.player] = pair.reverse
-        self.ratings = self._rate(pairs)
+        self._pairs = pairs
         self.speed = dict.fromkeys(self.names, 0.0)
         for pair in pairs:
             for player, speed in pair.speed():
                 self.speed[player.spec] = max(speed, self.speed[player.spec])
 
-    def _rate(self, pairs: Sequence[Pair]) -> dict[str, tuple[float, float]]:
+    @cached_property
+    def ratings(self) -> dict[str, tuple[float, float]]:
+        """Mean and standard deviation for every player, from who won how many deals (Plackett-Luce, by openskill).
+
+        A summary only, which ignores by how many points.
+
+        Raises:
+            MissingExtraError: without openskill.
+        """
+        try:
+            from openskill.models import PlackettLuce
+        except ImportError:
+            raise MissingExtraError("ratings need openskill: pip install 'trick_envs[evaluate]'") from None
         model = PlackettLuce(tau=0.0)  # players do not change while they play
         ratings = {name: model.rating(name=name) for name in self.names}
-        pairs = sorted(pairs, key=lambda pair: pair.ids)
+        pairs = sorted(self._pairs, key=lambda pair: pair.ids)
         for deal in range(max(len(pair.margins) for pair in pairs)):
             for pair in pairs:
                 if deal < len(pair.margins):
@@ -66,14 +76,21 @@ class Standings:
         wanted = [(one, other) for one in self.names for other in self.names]
         return [self.results[names] for names in wanted if names in self.results]
 
-    def as_dict(self) -> dict[str, Any]:
-        """For JSON: the same for the same plan and code, on the same machine, to the last bit."""
+    def about(self) -> dict[str, Any]:
+        """What was played, for JSON."""
         plan = self.plan
         return {
             "game": plan.game.name,
             "num_players": plan.game.num_players,
             "seed": plan.seed,
             "purpose": plan.purpose.name.lower(),
+        }
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON: the same for the same plan and code, on the same machine, to the last bit."""
+        plan = self.plan
+        return {
+            **self.about(),
             "deals": plan.deals,
             "half_width": plan.half_width,
             "players": [

@@ -22,10 +22,12 @@ that no hand gets lie open, so two seats have perfect information: choose three.
 the order in which the two lead cards were named.
 """
 
+from trick_envs.errors import MissingExtraError
+
 try:
     import pyspiel  # noqa: F401
 except ImportError as error:
-    raise ImportError("games for OpenSpiel need OpenSpiel: pip install 'trick_envs[openspiel]'") from error
+    raise MissingExtraError("games for OpenSpiel need OpenSpiel: pip install 'trick_envs[openspiel]'") from error
 
 from trick_envs.interfaces.openspiel.full_size import FULL_GAMES, FullGame, FullState, full
 from trick_envs.interfaces.openspiel.game import GAMES, Observer, SmallGame, SmallState, small

@@ -17,6 +17,7 @@ from trick_envs.engine.game import Game
 from trick_envs.engine.kernels.playing import DEAL_ENDED, ZERO_SUM
 from trick_envs.engine.registry import game_type
 from trick_envs.engine.state import States, copy_states
+from trick_envs.errors import InputError
 
 Mask: TypeAlias = npt.NDArray[np.int8]
 
@@ -179,7 +180,7 @@ class DealObserver:
 
     def __init__(self, game: Any, iig_obs_type: Any, params: dict[str, Any] | None = None) -> None:
         if params or not iig_obs_type.public_info or iig_obs_type.private_info != pyspiel.PrivateInfoType.SINGLE_PLAYER:
-            raise ValueError("observers show what is public and the player's own cards, and have no parameters")
+            raise InputError("observers show what is public and the player's own cards, and have no parameters")
         observation, play = self.sizes(game)
         shapes: dict[str, tuple[int, ...]] = {"player": (game.num_players(),), "observation": (observation,)}
         if iig_obs_type.perfect_recall:

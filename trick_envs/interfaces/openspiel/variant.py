@@ -17,6 +17,7 @@ from trick_envs.engine.game import Game, GameType
 from trick_envs.engine.inspect import places
 from trick_envs.engine.registry import game_names, game_type, load_game
 from trick_envs.engine.state import States
+from trick_envs.errors import InputError
 from trick_envs.interfaces.openspiel.deal import CHANCE, DealPosition, Mask, moves
 
 Hand = tuple[int, ...]
@@ -79,7 +80,7 @@ def load_variant(
     """Makes a variant; ``small`` describes the arguments and the errors."""
     kind = game_type(name)
     if name not in NAMES:
-        raise ValueError(f"{name} has no small variants, its rules need the whole deck: choose {' or '.join(NAMES)}")
+        raise InputError(f"{name} has no small variants, its rules need the whole deck: choose {' or '.join(NAMES)}")
     allowed = kind.players
     _check("num_players", num_players, 2, max(allowed))
     whole = load_game(name, min(allowed, key=lambda players: abs(players - num_players)), 1, **dict(options))
@@ -88,7 +89,7 @@ def load_variant(
     deck = dataclasses.replace(whole.deck, suits=whole.deck.suits[:suits], ranks=whole.deck.ranks[:ranks])
     _check("hand_size", hand_size, 1, deck.size // num_players)
     if (hands := math.comb(deck.size, hand_size)) > MOST_HANDS:
-        raise ValueError(f"hand_size: {deck.size} cards make {hands:,} hands, expected {MOST_HANDS:,} at most")
+        raise InputError(f"hand_size: {deck.size} cards make {hands:,} hands, expected {MOST_HANDS:,} at most")
     variant = Variant(kind, num_players, whole.options, deck, hand_size)
     _check_leads(variant)
     return variant
@@ -96,7 +97,7 @@ def load_variant(
 
 def _check(name: str, value: int, low: int, high: int) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-        raise ValueError(f"{name}: expected a whole number of {low} to {high}, not {value!r}")
+        raise InputError(f"{name}: expected a whole number of {low} to {high}, not {value!r}")
 
 
 def _check_leads(variant: Variant) -> None:
@@ -109,7 +110,7 @@ def _check_leads(variant: Variant) -> None:
             _, _, mask = moves(variant, variant.view_size).dealt(variant.order((*others[:seat], hand, *others[seat:])))
             if not mask.any():
                 cards = " ".join(variant.deck.format_all(hand))
-                raise ValueError(f"hand_size: {size} cards may be {cards}, with which nobody can lead: deal more")
+                raise InputError(f"hand_size: {size} cards may be {cards}, with which nobody can lead: deal more")
 
 
 class Position(DealPosition):

@@ -17,6 +17,7 @@ from textual.widgets import Footer, Static
 
 from trick_envs.engine.inspect import why_illegal
 from trick_envs.engine.state import States
+from trick_envs.errors import InputError
 from trick_envs.play.advice import Advice, summary
 from trick_envs.play.hints import advisor_of
 from trick_envs.play.session import Ended, Session
@@ -294,7 +295,7 @@ class PlayApp(App[Exception | None]):
         try:
             kind = named(self.view, self.typed) if self.typed else self.choices[self.selected].kind
             if kind not in self.view.legal:
-                raise ValueError(why_illegal(self.session.game, self.session.match.states, kind))
+                raise InputError(why_illegal(self.session.game, self.session.match.states, kind))
         except ValueError as error:
             self.typed, self.message = "", Text(str(error), "yellow")
             self._draw_hand()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from trick_envs.errors import InputError
 from trick_envs.view import TableView
 
 ELSEWHERE = ("keep", "pick")  # phases in which the cards to choose from do not lie in the hand
@@ -42,12 +43,12 @@ def named(view: TableView, text: str) -> int:
     found = choices(view)
     if text.isdecimal():
         if not 1 <= int(text) <= len(found):
-            raise ValueError(f"there is no card number {text}: 1 to {len(found)}, or a name such as {_name(view)}")
+            raise InputError(f"there is no card number {text}: 1 to {len(found)}, or a name such as {_name(view)}")
         return found[int(text) - 1].kind
     for kind in range(len(view.suits) * len(view.ranks)):
         if view.card(kind).upper() == text.strip().upper():
             return kind
-    raise ValueError(
+    raise InputError(
         f"{text!r} is no card: a number of 1 to {len(found)}, or a rank and then a suit, such as {_name(view)}"
     )
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from trick_envs.engine.state import PHASES, States
+from trick_envs.errors import InputError
 from trick_envs.matches.events import Play, number_of_plays, plays_of
 from trick_envs.matches.fixed_deals import GivenDeal
 from trick_envs.matches.match import Match
@@ -55,11 +56,11 @@ def check_size(record: Any) -> None:
         return
     deals, length = record.get("deals"), record.get("num_deals")
     if (isinstance(length, int) and length > MAX_DEALS) or (isinstance(deals, list) and len(deals) > MAX_DEALS):
-        raise ValueError(f"this record is of more than {MAX_DEALS} deals")
+        raise InputError(f"this record is of more than {MAX_DEALS} deals")
     if isinstance(deals, list):
         listed = [deal.get("actions") for deal in deals if isinstance(deal, Mapping)]
         if sum(len(actions) for actions in listed if isinstance(actions, list)) > MAX_PLAYS:
-            raise ValueError(f"this record has more than {MAX_PLAYS} plays")
+            raise InputError(f"this record has more than {MAX_PLAYS} plays")
 
 
 class Replay:

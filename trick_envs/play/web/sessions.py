@@ -18,6 +18,7 @@ from trick_envs.engine.game import Game
 from trick_envs.engine.inspect import observe, why_illegal
 from trick_envs.engine.rng import MAX_SEED
 from trick_envs.engine.state import States
+from trick_envs.errors import InputError
 from trick_envs.matches.events import number_of_plays
 from trick_envs.matches.match import Match
 from trick_envs.play.hints import Hint, advisor_of
@@ -235,7 +236,7 @@ class Session:
         observation, mask = observe(self.game, self.match.states, seat)
         action = int(self.players[seat].act(busy).act(observation[None], mask[None], self.match.states)[0])
         if not mask[action]:
-            raise ValueError(f"{self.players[seat].spec} plays {self.game.deck.names[action]}, which is illegal")
+            raise InputError(f"{self.players[seat].spec} plays {self.game.deck.names[action]}, which is illegal")
         return action
 
     def _step(self, action: int) -> Snapshot:

@@ -9,6 +9,8 @@ from typing import Any
 
 from starlette.requests import Request
 
+from trick_envs.errors import InputError
+
 MAX_BODY = 1_000_000  # bytes
 MAX_MESSAGE = 400  # characters of an error
 MAX_DEALS = 50  # of a match
@@ -63,7 +65,7 @@ def read_json(body: bytes) -> Any:
 
 
 def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no JSON")
+    raise InputError(f"{name} is no JSON")
 
 
 def read_object(body: bytes, allowed: Mapping[str, type]) -> dict[str, Any]:

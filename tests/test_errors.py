@@ -1,0 +1,152 @@
+"""Errors: raised on purpose or a bug, and how the command shows either."""
+
+from __future__ import annotations
+
+import ast
+import errno
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("typer")
+import trick_envs
+from trick_envs import errors
+from trick_envs.cli import base, main
+from trick_envs.errors import FolderInUseError, IllegalAction, InputError, InputTypeError, MissingExtraError
+
+ROOT = Path(trick_envs.__file__).parent.parent
+SOURCES = [*(ROOT / "trick_envs").rglob("*.py"), *(ROOT / "training").rglob("*.py")]
+
+
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
+    """The exit status of a command, and what it wrote to stderr."""
+    monkeypatch.setattr(sys, "argv", ["trick", *arguments])
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    return int(stopped.value.code or 0), capsys.readouterr().err
+
+
+def broken(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
+    """From now on, ``trick games`` raises this."""
+
+    def fail(name: str) -> Any:
+        raise error
+
+    monkeypatch.setattr("trick_envs.interfaces.describe.describe_game", fail)
+
+
+@pytest.mark.parametrize(
+    ("kind", "also"),
+    [(InputError, ValueError), (InputTypeError, TypeError), (IllegalAction, ValueError),
+     (MissingExtraError, ImportError), (FolderInUseError, RuntimeError)],
+)  # fmt: skip
+def test_our_errors_have_one_base_class_and_are_pythons_own_as_well(kind: type[Exception], also: type) -> None:
+    assert issubclass(kind, errors.TrickEnvsError)
+    assert issubclass(kind, also)
+
+
+def test_what_is_raised_on_purpose_has_the_base_class() -> None:
+    plain = {"ValueError": "InputError", "TypeError": "InputTypeError", "ImportError": "MissingExtraError"}
+    wrong = []
+    for path in SOURCES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) and isinstance(node.exc.func, ast.Name):
+                name = node.exc.func.id
+                if name in plain:
+                    wrong.append(
+                        f"{path.relative_to(ROOT)}, line {node.lineno}: raise {plain[name]} of trick_envs.errors"
+                    )
+    assert len(SOURCES) > 100
+    assert not wrong
+
+
+def test_an_error_of_the_user_is_one_line_and_with_traceback_everything(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = "error: there is no game 'peper'"
+    for arguments in (["games", "peper"], ["evaluate", "--game", "peper", "greedy"]):
+        status, told = run(monkeypatch, capsys, *arguments)
+        assert status == 2
+        assert told.startswith(line)
+        assert len(told.splitlines()) == 1
+    for arguments in (["--traceback", "games", "peper"], ["games", "peper", "--traceback"]):
+        status, told = run(monkeypatch, capsys, *arguments)
+        assert status == 2
+        assert told.startswith("Traceback (most recent call last)")
+        assert "engine/registry.py" in told
+        assert told.splitlines()[-1].startswith(line)
+
+
+@pytest.mark.parametrize(
+    "bug",
+    [ValueError("shapes (3,) (4,)"), TypeError("unsupported operand"), KeyError("score"),
+     ImportError("circular import"),
+     ModuleNotFoundError("No module named 'trick_envs.nothing'", name="trick_envs.nothing"),
+     FileNotFoundError(errno.ENOENT, "No such file", str(ROOT / "trick_envs" / "interfaces" / "batch.py"))],
+    ids=lambda bug: type(bug).__name__,
+)  # fmt: skip
+def test_a_bug_is_never_shown_as_bad_input(
+    bug: Exception, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    broken(monkeypatch, bug)
+    status, told = run(monkeypatch, capsys, "games", "pepper")
+    assert status == 1
+    assert told.startswith("Traceback (most recent call last)")
+    assert "error: " not in told.replace("Error: ", "")
+    assert told.splitlines()[-1] == (
+        "This is a bug in trick_envs or in a plug-in: please report it, with the lines above."
+    )
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device"), "[Errno 28] No space left on device"),
+        (PermissionError(errno.EACCES, "Permission denied", "/root/x"), "[Errno 13] Permission denied: '/root/x'"),
+        (ChildProcessError("a worker process died"), "a worker process died"),
+        (FolderInUseError("runs/x is in use"), "runs/x is in use"),
+        (ModuleNotFoundError("No module named 'torch'", name="torch"),
+         "this command needs torch: pip install 'trick_envs[train]'"),
+        (ModuleNotFoundError("No module named 'uvicorn.x'", name="uvicorn.x"),
+         "this command needs uvicorn: pip install 'trick_envs[serve]'"),
+    ],
+)  # fmt: skip
+def test_what_the_system_refuses_and_what_is_not_installed_is_one_line(
+    error: Exception, expected: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    broken(monkeypatch, error)
+    assert run(monkeypatch, capsys, "games", "pepper") == (2, f"error: {expected}\n")
+
+
+def test_every_library_is_in_the_extra_that_the_message_names() -> None:
+    import tomllib
+
+    wanted = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+
+    def libraries(extra: str) -> set[str]:
+        found: set[str] = set()
+        for requirement in wanted[extra]:
+            if requirement.startswith("trick_envs["):
+                for each in requirement.partition("[")[2].rstrip("]").split(","):
+                    found |= libraries(each)
+            else:
+                found.add(requirement.replace("<", ">").partition(">")[0].replace("-", "_"))
+        return found
+
+    names = {"yaml": "pyyaml"}
+    for library, extra in base.EXTRAS.items():
+        assert names.get(library, library) in libraries(extra), library
+    for extra in ("play", "serve", "evaluate"):
+        heavy = {
+            "torch",
+            "stable_baselines3",
+            "sb3_contrib",
+            "tensorboard",
+            "onnxscript",
+            "pyyaml",
+            "pydantic",
+            "jinja2",
+        }
+        assert not libraries(extra) & heavy
