@@ -19,6 +19,8 @@ import pytest
 pytest.importorskip("openskill")
 import numpy as np
 from helpers import every_game
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import trick_envs
@@ -277,6 +279,41 @@ def test_two_arenas_do_not_share_a_folder_at_the_same_time(tmp_path: Path) -> No
         play(tmp_path, "random", "greedy", deals=20)
     assert not (tmp_path / LOG).exists()
     assert play(tmp_path, "random", "greedy", deals=20).results
+
+
+chunks = st.builds(
+    Chunk,
+    st.tuples(st.sampled_from(["random", "greedy", "päth/ü.onnx@12"]), st.just("pimc:1")),
+    st.integers(0, 10**6),
+    st.lists(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=2, max_size=2), max_size=3),
+    st.tuples(st.integers(0, 10**9), st.integers(0, 10**9)),
+    st.tuples(st.floats(0, 1e6), st.floats(0, 1e6)),
+)
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(chunks, max_size=4), st.lists(chunks, max_size=2), st.data())
+def test_a_log_that_was_cut_off_anywhere_keeps_its_whole_lines_and_goes_on(
+    tmp_path: Path, before: list[Chunk], after: list[Chunk], data: st.DataObject
+) -> None:
+    path = tmp_path / LOG
+    path.unlink(missing_ok=True)
+    plan = make_plan(GAME, ["random", "greedy"])
+    log_file = log.Log(path, plan)
+    ends = [path.stat().st_size]
+    for chunk in before:
+        log_file.add(chunk)
+        ends.append(path.stat().st_size)
+    assert log.Log(path, plan).chunks == before  # every number to the last bit
+    cut = data.draw(st.integers(0, ends[-1]))
+    with path.open("r+b") as file:
+        file.truncate(cut)
+    kept = before[: sum(end <= cut for end in ends[1:])]
+    continued = log.Log(path, plan)
+    assert continued.chunks == kept
+    for chunk in after:
+        continued.add(chunk)
+    assert log.Log(path, plan).chunks == kept + after
 
 
 def die(task: Task, files: PolicyFiles) -> None:

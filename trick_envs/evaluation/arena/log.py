@@ -48,7 +48,8 @@ class Log:
             try:
                 content = json.loads(line)
                 if number:
-                    self.chunks.append(Chunk(**{**content, "players": tuple(content["players"])}))
+                    tuples = {name: tuple(content[name]) for name in ("players", "decisions", "seconds")}
+                    self.chunks.append(Chunk(**{**content, **tuples}))
                 else:
                     self._check(content["settings"], wanted)
             except (TypeError, KeyError, json.JSONDecodeError):
