@@ -13,12 +13,15 @@ from trick_envs.cli.base import JsonOption, app, out
 def bench(
     only: Annotated[
         list[str] | None,
-        typer.Option("--only", help="playouts, batch, batch_4096, env, raw_env, openspiel, pimc, ismcts, training."),
+        typer.Option(
+            "--only",
+            help="playouts, batch, batch_4096, batch_threads, env, raw_env, openspiel, pimc, ismcts, training.",
+        ),
     ] = None,
     games: Annotated[list[str] | None, typer.Option("--games", help="Games, such as pepper or pepper-5.")] = None,
     json_file: JsonOption = None,
 ) -> None:
-    """Measure speed on one thread: the median of several runs."""
+    """Measure speed, the median of several runs, on one thread (batch_threads: two)."""
     from trick_envs.evaluation.bench import bench_table, run_bench
     from trick_envs.files import write_json
 
