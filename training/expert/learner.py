@@ -26,7 +26,6 @@ from sb3_contrib import MaskablePPO
 from training.config import ExpertIteration, RunConfig
 from training.expert.labels import Labels, LabelTask, label
 from training.networks.policy import ILLEGAL, matrix_precision, weights_of
-from training.ppo.self_play import gather
 from training.report.tracker import Monitor
 from training.seeds import stream_seed
 from trick_envs.agents.policy_files import read_policy_files
@@ -211,7 +210,7 @@ class ExpertTrainer:
             for group in policy.optimizer.param_groups:
                 group["lr"] = rate
             target, picks = self._target(labels, rows)
-            observations = torch.from_numpy(gather(labels.observations, rows)).to(self._device)
+            observations = torch.from_numpy(labels.observations[rows]).to(self._device)
             logits, values = policy.logits_and_values(observations, labels.masks[rows])
             loss_policy = -(target * torch.log_softmax(logits, 1)).sum(1).mean()
             returns = torch.from_numpy(labels.returns[rows]).to(self._device) * self._reward_scale
