@@ -374,6 +374,8 @@ def test_beside_a_hand_of_buttons_no_letters_are_small_and_no_cards_of_the_trick
     drawing, scale = drawing_of(view, *size, hand=False)
     sizes = [item.size * scale for item in drawing.items if type(item).__name__ == "Text"]
     assert min(sizes) >= 11.99
+    written = [item.text for item in drawing.items if type(item).__name__ == "Text"]
+    assert all(f"player_{seat}" in written or f"P{seat}" in written for seat in range(1, players))
     plan = plan_for(
         name, players, view.hand_size, False, size[0] / scale, size[1] / scale, phone_layout(*size, False), False
     )

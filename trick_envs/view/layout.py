@@ -137,6 +137,8 @@ class _Table:
         score = pen.label(right, y, str(seat.score).replace("-", "−"), 13, ink, bold=True, anchor=1)
         name = seat.name + (" (you)" if seat.seat == view.observer and own else "")
         room = 110 if own else right - x - score - 4
+        if not own and measure(name, max(8.0, pen.least), True) > room:
+            name = f"P{seat.seat}"  # cut, all names would be the same
         x += pen.label(x, y, name, 12 if area.width > 95 else 11, ink, bold=True, width=room) + 8
         if own:
             row = Area(x, area.y + 9, right - score - 12 - x, 16)
