@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import threading
 import time
 from typing import Any
@@ -14,7 +15,7 @@ from helpers import every_game, legal_of
 from test_twin_worlds import hidden_from
 
 from trick_envs.engine.cards import members
-from trick_envs.engine.inspect import why_illegal
+from trick_envs.engine.inspect import observe, why_illegal
 from trick_envs.engine.registry import load_game
 from trick_envs.matches.fixed_deals import GivenDeal
 from trick_envs.matches.match import Match
@@ -23,9 +24,10 @@ from trick_envs.matches.replay import replay
 pytest.importorskip("textual")
 testing = pytest.importorskip("typer.testing")
 
+from trick_envs.agents.policy import PolicyAgent  # noqa: E402
 from trick_envs.cli import app as command  # noqa: E402
-from trick_envs.play.advice import summary  # noqa: E402
-from trick_envs.play.hints import Advisor, Hint  # noqa: E402
+from trick_envs.play.advice import expectation, headline, summary  # noqa: E402
+from trick_envs.play.hints import Advisor, CardHint, Hint  # noqa: E402
 from trick_envs.play.session import PERSON, Session  # noqa: E402
 from trick_envs.play.terminal.app import PlayApp  # noqa: E402
 from trick_envs.play.terminal.card_input import choices, named  # noqa: E402
@@ -106,7 +108,9 @@ def test_a_card_is_named_by_its_number_its_name_or_the_arrows_and_an_illegal_one
         number, names = session.number, legal()
         wrong = next(each.kind for each in app.choices if not each.legal)
         await pilot.press(*app.view.card(wrong).lower(), "enter")
-        assert shown(app, "message") == why_illegal(session.game, session.match.states, wrong)
+        rule = why_illegal(session.game, session.match.states, wrong)
+        assert shown(app, "message") == rule.replace("player_0 may not", "you may not")
+        assert "player_0" not in shown(app, "message")
         await pilot.press("9", "9", "enter")
         assert "there is no card number 99" in shown(app, "message")
         assert session.number == number
@@ -174,6 +178,61 @@ def test_hints_show_what_policy_and_search_think_and_the_screen_stays_alive(file
     use(session, keys)
 
 
+def test_a_card_is_taken_back_and_the_same_cards_lie_there_again(file):
+    session = start("pepper", file, opponents="greedy")
+
+    async def keys(app: PlayApp, pilot: Any) -> None:
+        await until(pilot, lambda: app.asked)
+        await pilot.press("ctrl+z")  # there is nothing to be taken back
+        before = session.view()
+        await pilot.press("enter")
+        await until(pilot, lambda: app.asked and session.number > 5)
+        assert session.begun
+        await pilot.press("ctrl+z")
+        await until(pilot, lambda: app.asked and not session.begun)
+        assert session.view() == before == app.view
+
+    use(session, keys)
+    saved = json.loads(file.read_text())
+    assert saved["taken_back"] == 1
+    assert Session.resume(file).taken_back == 1
+    assert replay(saved).record()["deals"][0]["hands"] == session.match.record()["deals"][0]["hands"]
+
+
+def test_taking_back_reaches_into_the_deal_before_and_later_deals_stay_as_they_were(file):
+    session = start("donguri", file, opponents="greedy", deals=3)
+    while len(session.match.deals) < 2 or not session.asks:
+        session.play(session.view().legal[0] if session.asks else session.choose())
+    order = session.match.deals[1].order.tolist()
+    assert session.take_back()
+    assert len(session.match.deals) == 1
+    assert session.asks
+    while len(session.match.deals) < 2:
+        session.play(session.view().legal[0] if session.asks else session.choose())
+    assert session.match.deals[1].order.tolist() == order
+
+
+def test_the_end_of_a_trick_says_why_and_the_end_of_a_deal_what_the_points_consist_of(file):
+    session = start("zaraba22", file, deals=1)
+    messages = []
+
+    async def keys(app: PlayApp, pilot: Any) -> None:
+        while not session.match.over or app.waits:
+            await until(pilot, lambda: app.asked or app.waits or session.match.over)
+            if app.waits:
+                messages.append(shown(app, "message"))
+            await pilot.press("enter" if app.asked else "space")
+            await pilot.pause()
+
+    use(session, keys, pause=1000.0)
+    tricks = [text for text in messages if "the trick" in text]
+    assert tricks
+    assert all(": the lead " in text for text in tricks)
+    score, items = messages[-1].splitlines()[:2]
+    assert re.match(r"Deal 1: you [+−]?\d+, player_1 ", score)
+    assert re.match(r"You: (\w+ \w+ \(price −?\d+\) [+−]?\d+, )*", items)
+
+
 def test_a_match_that_was_left_goes_on_as_it_was(file):
     session = start("zaraba22", file)
 
@@ -225,7 +284,8 @@ def test_lines_play_a_deal_and_the_record_can_be_replayed(name, file):
 def test_hints_mistakes_and_the_end_of_the_input(file):
     arguments = ["pepper", "--num-deals", "1", "--seed", "3", "--seat", "2", "--opponents", "greedy", "--record", file]
     output = run(*arguments, lines="?\nnonsense\n99R\n")
-    assert "pretrained plays" in output
+    assert re.search(r"\d+ \w+: (>99|\d+) % sure, and search agrees\.|: search finds it better by ", output)
+    assert "The policy expects " in output
     assert "'nonsense' is no card" in output
     assert "you have played no card, so nothing is saved" in output
     assert not file.exists()
@@ -260,6 +320,71 @@ def test_a_record_is_not_overwritten_and_another_file_is_no_match(file):
         result = testing.CliRunner().invoke(command, ["play", *arguments, "--record", str(file)])
         assert message in str(result.exception)
     assert file.read_text() == "{}"
+
+
+def test_lines_say_who_takes_a_trick_and_take_back(file):
+    lines = "undo\n\nundo\n\n\n"
+    output = run("pepper", "--deals", "1", "--seed", "3", "--opponents", "greedy", "--record", file, lines=lines)
+    assert "you have played no card yet" in output
+    assert re.search(r"takes? the trick: \d+ \w+ is the (highest|only) \w+ card\.", output)
+    assert json.loads(file.read_text())["taken_back"] == 1
+
+
+# --- hints --------------------------------------------------------------------------------------------------------
+
+
+def hint_of(*cards: tuple[int, float | None, float | None, float | None], value: float | None = None) -> Hint:
+    """The first card is the baseline; another one with a clear advantage is the search's."""
+    listed = [CardHint(*card, 10) for card in cards]
+    better = [card for card in listed if (card.advantage or 0.0) > (card.error or 0.0)]
+    best = (better or listed)[0].kind
+    return Hint(listed, cards[0][0], best, best != cards[0][0], value, ["pretrained", "pretrained+rollout:128"])
+
+
+@pytest.mark.parametrize(
+    ("hint", "words", "expects"),
+    [
+        (
+            hint_of((33, 0.99, 0.0, 0.0), (20, 0.01, -0.4, 0.3), value=-1.24), "10 green: 99 % sure, and search agrees",
+            "the policy expects −1.2 points over the mean of the others in this deal",
+        ),
+        (hint_of((33, 0.999, 0.0, 0.0), (20, 0.001, None, None)), "10 green: >99 % sure, and search agrees", ""),
+        (
+            hint_of((33, 0.55, 0.0, 0.0), (20, 0.45, 1.25, 0.51)),
+            "9 yellow: search finds it better by 1.2 ± 0.5 points; the policy plays 10 green, 55 % sure", "",
+        ),
+        (
+            hint_of((33, None, 0.0, 0.0), (20, None, 0.2, 0.5)),
+            "10 green: the heuristic's card, and search finds nothing better", "",
+        ),
+        (
+            hint_of((33, None, 0.0, 0.0), (20, None, 1.25, 0.51)),
+            "9 yellow: search finds it better by 1.2 ± 0.5 points; the heuristic plays 10 green", "",
+        ),
+        (hint_of((33, 1.0, 0.0, 0.0), value=2.0), "10 green is the only legal card",
+         "the policy expects +2.0 points over the mean of the others in this deal"),
+    ],
+)  # fmt: skip
+def test_a_hint_is_told_in_plain_words_first(hint, words, expects):
+    deck = load_game("pepper").deck
+    assert headline(hint, deck.suits, deck.ranks) == words
+    assert expectation(hint) == expects
+
+
+def test_a_hint_judges_its_decision_once(monkeypatch):
+    game = load_game("pepper")
+    advisor, states = Advisor(game), Match(game, 3).states
+    advisor.advise(states)  # calibrates its values
+    own, evaluate = [], PolicyAgent.evaluate
+
+    def counted(self: PolicyAgent, observations: Any, masks: Any) -> Any:
+        row = observe(game, states, int(states["seat"][0]))[0]
+        own.extend(1 for each in observations if np.array_equal(each, row))
+        return evaluate(self, observations, masks)
+
+    monkeypatch.setattr(PolicyAgent, "evaluate", counted)
+    advisor.advise(states)
+    assert len(own) == 1
 
 
 # --- nothing hidden is shown --------------------------------------------------------------------------------------

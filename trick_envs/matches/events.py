@@ -220,9 +220,18 @@ def play(match: Match, action: int) -> Play:
 
 def plays_of(match: Match) -> Iterator[Play]:
     """The plays of a match, one by one from its start, on a match of their own."""
-    again = Match(match.game, match.seed, [GivenDeal(tuple(map(int, deal.order)), deal.dealer) for deal in match.deals])
+    again = match_after(match, 0)
     for _, action in [each for deal in match.deals for each in deal.actions]:
         yield play(again, action)
+
+
+def match_after(match: Match, number: int) -> Match:
+    """Another match, as this one was after so many plays; the same cards are dealt in it."""
+    given = [GivenDeal(tuple(map(int, deal.order)), deal.dealer) for deal in match.deals]
+    again = Match(match.game, match.seed, given, match.reward)
+    for _, action in [each for deal in match.deals for each in deal.actions][:number]:
+        again.step(action)
+    return again
 
 
 def number_of_plays(match: Match) -> int:
@@ -264,3 +273,12 @@ def tell_all(events: Sequence[Event], view: TableView) -> str:
         why = f": {event.why}" if isinstance(event, TrickTaken) and event.why else ""
         told.append(f"{tell(event, view)}{why}")
     return ". ".join(told)
+
+
+def items_told(event: DealScored, view: TableView) -> list[str]:
+    """What the points of each seat consist of, a line each: ``you: red pepper −2, four red cards −4``."""
+    return [
+        f"{view.you(seat)}: {', '.join(f'{item.words} {signed(item.points)}' for item in items)}"
+        for seat, items in enumerate(event.items)
+        if items
+    ]

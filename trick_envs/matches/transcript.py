@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from trick_envs.engine.inspect import dealt
-from trick_envs.matches.events import CardPlayed, DealScored, Play, TrickTaken, plays_of
+from trick_envs.matches.events import CardPlayed, DealScored, Play, TrickTaken, items_told, plays_of
 from trick_envs.matches.replay import replay
-from trick_envs.view.words import ScoreItem, signed
 
 
 def narrate(record: Mapping[str, Any]) -> str:
@@ -59,7 +58,7 @@ class _Narrator:
                 self._row = []
             elif isinstance(event, DealScored):
                 self._score = [f"score     {_scores(event.scores)}"]
-                self._score += [f"player_{seat}  {_items(items)}" for seat, items in enumerate(event.items) if items]
+                self._score += items_told(event, done.look(None))
 
     def finish(self) -> list[str]:
         """All lines, the running trick's as well."""
@@ -70,7 +69,3 @@ class _Narrator:
 
 def _scores(score: Sequence[int]) -> str:
     return ", ".join(f"player_{seat} {points:+d}" for seat, points in enumerate(score))
-
-
-def _items(items: Sequence[ScoreItem]) -> str:
-    return ", ".join(f"{item.words} {signed(item.points)}" for item in items)

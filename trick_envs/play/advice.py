@@ -1,11 +1,15 @@
-"""What a policy and a search think of the person's decision, in words."""
+"""What a policy and a search think of a decision, in words: the one place where hints are worded."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from trick_envs.engine.game import Game
 from trick_envs.play.hints import CardHint, Hint
 from trick_envs.view import TableView
+from trick_envs.view.words import card_words
 
 
 @dataclass(frozen=True)
@@ -22,27 +26,58 @@ class Advice:
 
     def of(self, kind: int) -> CardHint | None:
         """The hint for a card, if it is legal."""
-        return next((card for card in self.hint.cards if card.kind == kind), None)
+        return _of(self.hint, kind)
+
+
+def _of(hint: Hint, kind: int) -> CardHint | None:
+    return next((card for card in hint.cards if card.kind == kind), None)
+
+
+def percent(probability: float) -> str:
+    """A probability in words; what is not certain is never 0 % or 100 %."""
+    if 0.0 < probability < 0.005:
+        return "<1 %"
+    return ">99 %" if 0.995 <= probability < 1.0 else f"{100 * probability:.0f} %"
+
+
+def headline(hint: Hint, suits: str, ranks: Sequence[str]) -> str:
+    """The hint in one plain sentence: ``10 green: 99 % sure, and search agrees``."""
+    baseline, best = card_words(suits, ranks, hint.baseline), card_words(suits, ranks, hint.search)
+    if len(hint.cards) == 1:
+        return f"{baseline} is the only legal card"
+    own, other = _of(hint, hint.baseline), _of(hint, hint.search)
+    assert own is not None
+    trained = own.probability is not None
+    if hint.disagree and other is not None:
+        by = f"{other.advantage:.1f} ± {other.error:.1f} points"
+        sure = (
+            f"the policy plays {baseline}, {percent(own.probability)} sure"
+            if own.probability is not None
+            else (f"the heuristic plays {baseline}")
+        )
+        return f"{best}: search finds it better by {by}; {sure}"
+    sure = percent(own.probability) + " sure" if own.probability is not None else "the heuristic's card"
+    return f"{baseline}: {sure}, and search {'agrees' if trained else 'finds nothing better'}"
+
+
+def expectation(hint: Hint) -> str:
+    """What the policy expects of the deal, in one sentence; empty without a policy."""
+    if hint.value is None:
+        return ""
+    points = f"{round(hint.value, 1) + 0.0:+.1f}".replace("-", "−").replace("+0.0", "0.0")
+    return f"the policy expects {points} points over the mean of the others in this deal"
+
+
+def hint_data(hint: Hint, game: Game) -> dict[str, Any]:
+    """A hint for the page: its figures, and in words ``headline`` and ``expectation``. JSON-serialisable."""
+    deck = game.deck
+    return {**hint.as_dict(), "headline": headline(hint, deck.suits, deck.ranks), "expectation": expectation(hint)}
 
 
 def summary(view: TableView, advice: Advice) -> str:
     """The advice in a sentence or two."""
-    hint, told = advice.hint, []
-    if hint.value is not None:
-        likeliest = max(hint.cards, key=lambda card: card.probability or 0.0)
-        told.append(
-            f"{hint.sources[0]} plays {view.card(likeliest.kind)} ({likeliest.probability:.0%}) "
-            f"and expects {hint.value:+.1f} points over the mean of the others."
-        )
-    if len(hint.cards) == 1:
-        return " ".join([*told, f"{view.card(hint.cards[0].kind)} is the only legal card."])
-    best, search = advice.of(hint.search), hint.sources[-1]
-    if hint.disagree and best is not None:
-        gain = f"{best.advantage:+.1f} ± {best.error:.1f} points over {view.card(hint.baseline)}"
-        told.append(f"{search} prefers {view.card(best.kind)}: {gain}.")
-    else:
-        told.append(f"{search} finds nothing better than {view.card(hint.baseline)}.")
-    return " ".join(told)
+    told = [headline(advice.hint, view.suits, view.ranks), expectation(advice.hint)]
+    return " ".join(f"{each[:1].upper()}{each[1:]}." for each in told if each)
 
 
 def table(view: TableView, advice: Advice) -> list[str]:

@@ -68,6 +68,32 @@ class Hint:
         return asdict(self)
 
 
+class _Once:
+    """A policy that judges the same decision once: a search asks for its judgement, its action, and we ask again."""
+
+    def __init__(self, policy: PolicyAgent) -> None:
+        self.name, self._policy = policy.name, policy
+        self._asked: Any = None
+        self._found: Any = None
+
+    def seed(self, seed: int) -> None:
+        """Reseeds the policy."""
+        self._policy.seed(seed)
+
+    def evaluate(self, observations: Any, action_masks: Any) -> tuple[Any, Any]:
+        """Masked logits ``(B, A)`` and values ``(B,)``; for the same array as last time, those of last time."""
+        if self._asked is not observations:
+            found = self._policy.evaluate(observations, action_masks)
+            if len(observations) > 1:  # positions of roll-outs
+                return found
+            self._asked, self._found = observations, found
+        return self._found[0], self._found[1]
+
+    def act(self, observations: Any, action_masks: Any, states: States | None = None) -> npt.NDArray[np.int64]:
+        """The best action for every row, ``(B,)``."""
+        return np.asarray(self.evaluate(observations, action_masks)[0].argmax(axis=1), np.int64)
+
+
 class Advisor:
     """The policy that comes with a game, and a search that starts from it; a search alone if there is none.
 
@@ -82,7 +108,8 @@ class Advisor:
         self.game = game
         file = pretrained_file(game.type, game.num_players)
         self._policy = PolicyAgent(file, game, name=PRETRAINED) if file.is_file() else None
-        self._rollout = RolloutAgent(self._policy, WORLDS, game) if self._policy else None
+        judged = _Once(self._policy) if self._policy else None
+        self._judged, self._rollout = judged, RolloutAgent(judged, WORLDS, game) if judged else None
         self._search: Any = self._rollout or make_agent(PIMC, game)
         self._lock = threading.Lock()  # searches have room for one decision at a time
         self.sources = [*([PRETRAINED] if self._policy else []), self._search.name]
@@ -120,9 +147,9 @@ class Advisor:
         self, observations: npt.NDArray[np.float32], action_masks: npt.NDArray[np.int8]
     ) -> tuple[npt.NDArray[np.float32] | None, float | None]:
         """The policy's probabilities ``(A,)`` and its value in points."""
-        if self._policy is None or self._rollout is None:
+        if self._judged is None or self._rollout is None:
             return None, None
-        logits, values = self._policy.evaluate(observations, action_masks)
+        logits, values = self._judged.evaluate(observations, action_masks)
         likely = np.exp(logits[0] - logits[0].max())
         return likely / likely.sum(), round(float(self._rollout.in_points(values)[0]), 2)
 

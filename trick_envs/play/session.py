@@ -1,24 +1,26 @@
-"""A match of a person against players, and its record on disk."""
+"""A person's match against players, without a screen: what happens, advice, taking back, and its record on disk."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from trick_envs.agents import make_agent
 from trick_envs.agents.pretrained import PRETRAINED, pretrained_file
 from trick_envs.engine.game import Game
-from trick_envs.engine.inspect import observe
+from trick_envs.engine.inspect import observe, why_illegal
 from trick_envs.engine.rng import MAX_SEED
 from trick_envs.errors import InputError
 from trick_envs.files import write_json
+from trick_envs.matches.events import Play, match_after, number_of_plays, play
 from trick_envs.matches.match import Match
-from trick_envs.matches.replay import play_deal, replay, start_match
+from trick_envs.matches.replay import replay
 from trick_envs.matches.seating import checked_seat
 from trick_envs.matches.viewing import match_view
+from trick_envs.play.advice import Advice
+from trick_envs.play.hints import advisor_of
 from trick_envs.view import TableView
 
 PERSON = "person"  # in the record's players
@@ -28,19 +30,6 @@ SEARCH = "ismcts:1000"  # the opponents where no trained policy comes with the g
 def default_player(game: Game) -> str:
     """The spec of the policy that comes with the game, or of a search if there is none."""
     return PRETRAINED if pretrained_file(game.type, game.num_players).is_file() else SEARCH
-
-
-@dataclass(frozen=True)
-class Ended:
-    """What a play has brought to its end.
-
-    Attributes:
-        trick: the table with the finished trick still on it.
-        deal_score: by seat, if the deal has ended.
-    """
-
-    trick: TableView
-    deal_score: list[int] | None
 
 
 class Session:
@@ -53,11 +42,12 @@ class Session:
 
     Attributes:
         seat: the person's.
+        taken_back: how often the person has taken back a play.
     """
 
     def __init__(self, match: Match, players: Sequence[str], file: Path) -> None:
         self.match, self.game, self.file = match, match.game, file
-        self.players, self.seat = list(players), list(players).index(PERSON)
+        self.players, self.seat, self.taken_back = list(players), list(players).index(PERSON), 0
         self._agents = {
             seat: make_agent(spec, self.game, (match.seed + seat) % (MAX_SEED + 1))
             for seat, spec in enumerate(players)
@@ -107,7 +97,9 @@ class Session:
             raise InputError(f"{file}: expected 'players', a spec for every seat and one {PERSON!r}, not {players!r}")
         if match.over:
             raise InputError(f"{file}: this match is over; 'trick replay' prints it")
-        return cls(match, players, file)
+        session, taken_back = cls(match, players, file), record.get("taken_back", 0)
+        session.taken_back = taken_back if isinstance(taken_back, int) else 0
+        return session
 
     def prepare(self) -> None:
         """Compiles what playing needs, with the first tricks of another match."""
@@ -120,7 +112,7 @@ class Session:
     @property
     def number(self) -> int:
         """How many plays there were: every position of the match has its own."""
-        return sum(len(deal.actions) for deal in self.match.deals)
+        return number_of_plays(self.match)
 
     @property
     def begun(self) -> bool:
@@ -142,40 +134,40 @@ class Session:
         observation, mask = observe(self.game, self.match.states, acts)
         return int(self._agents[acts].act(observation[None], mask[None], self.match.states)[0])
 
-    def play(self, action: int) -> Ended | None:
-        """Plays an action of the seat to act; returns what it has ended.
+    def play(self, action: int) -> Play:
+        """Plays an action of the seat to act; returns what it has done.
 
         Raises:
             ValueError: if it is illegal; says the rule.
         """
-        own, phase, deals = self.asks, self.match.phase, len(self.match.deals)
-        number = int(self.match.states["tricks"][0]) + 1
-        self.match.step(action)
+        own = self.asks
+        done = play(self.match, action)
         if own or self.match.over:
             self.save()
-        score = self.match.deals[deals - 1].score
-        if score is None and (phase in ("pass", "pick") or self.match.states["trick_size"][0] > 0):
-            return None
-        return Ended(replace(self._finished_trick(deals - 1, score), trick_number=number), score)
+        return done
 
-    def _finished_trick(self, number: int, score: list[int] | None) -> TableView:
-        view = self.view()
-        plays, taker = view.previous, view.previous_taker
-        if score is not None:  # the next deal is dealt already: this one is played again
-            record = self.match.record()
-            deal = record["deals"][number]
-            alone = start_match(record, [deal], whole=False)
-            play_deal(alone, 0, deal)
-            final = match_view(alone, self.seat)
-            seats = tuple(
-                replace(seat, score=now.score, last_score=now.last_score)
-                for seat, now in zip(final.seats, view.seats, strict=True)
-            )
-            view = replace(final, seats=seats, deal=number + 1, num_deals=view.num_deals, winners=())
-        assert taker is not None
-        who = view.you(taker)
-        prompt = f"{who} {'take' if taker == self.seat else 'takes'} the trick"
-        return replace(view, trick=plays, led=plays[0][0], taking=taker, acting=None, legal=(), prompt=prompt)
+    def why_illegal(self, action: int) -> str:
+        """Why the person may not name a card now."""
+        return to_you(why_illegal(self.game, self.match.states, action), self.seat)
+
+    def advise(self) -> Advice:
+        """What policy and search think of the decision that is to be made, from what the seat to act knows."""
+        number, states = self.number, self.match.states.copy()
+        return Advice(number, advisor_of(self.game).advise(states))
+
+    def take_back(self) -> bool:
+        """Returns to the person's last decision, whatever was played since; the record says how often this was done.
+
+        Returns:
+            whether there was one.
+        """
+        plays = [each for deal in self.match.deals for each in deal.actions]
+        own = [number for number, (seat, _) in enumerate(plays) if seat == self.seat]
+        if not own:
+            return False
+        self.match, self.taken_back = match_after(self.match, own[-1]), self.taken_back + 1
+        self.save()
+        return True
 
     def save(self) -> None:
         """Writes the record, with the players."""
@@ -183,5 +175,12 @@ class Session:
         write_json(self.file, self.record())
 
     def record(self) -> dict[str, Any]:
-        """The record so far, with ``players``: the spec of every seat's player."""
-        return {**self.match.record(), "players": self.players}
+        """The record so far, with ``players``: the spec of every seat's player, and how often plays were taken back."""
+        taken_back = {"taken_back": self.taken_back} if self.taken_back else {}
+        return {**self.match.record(), "players": self.players, **taken_back}
+
+
+def to_you(text: str, seat: int) -> str:
+    """A message about a seat as one says it to the person who sits there."""
+    name = f"player_{seat}"
+    return text.replace(f"{name} does not have", "you do not have").replace(name, "you")

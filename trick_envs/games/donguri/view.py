@@ -43,7 +43,8 @@ def refine(view: TableView, game: Game, states: States) -> TableView:
     ended = f"the {wins} card takes" if wins else "nobody takes" if view.trick else ""
     lines = [f"acorns {acorns}, wildcats {wildcats}: {ended} if it ended now"] if view.trick else []
     if uncounted is not None:
-        lines.append(f"the vote of {view.seats[uncounted].name} does not count")
+        whose = "your vote" if uncounted == view.observer else f"the vote of {view.seats[uncounted].name}"
+        lines.append(f"{whose} does not count")
     most = max(captured)
     seats = tuple(
         replace(seat, note=f"{points} captured, {points - most:+d} now".replace("-", "−").replace("+0", "0"))

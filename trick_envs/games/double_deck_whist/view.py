@@ -34,7 +34,7 @@ def refine(view: TableView, game: Game, states: States) -> TableView:
     }  # fmt: skip
     lines = [
         f"trump: {suit_name(trump)}; half {half}, {sections['left'][half - 1]} tricks left in it",
-        f"tricks that count: player_0 and player_2 {won[0]}, player_1 and player_3 {won[1]}",
+        "tricks that count: " + ", ".join(f"{view.you(i)} and {view.you(i + 2)} {won[i]}" for i in range(2)),
     ]
     open_hand = "" if view.observer is None else view.seats[(view.observer - 1) % n].name
     seats = tuple(

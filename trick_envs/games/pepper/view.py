@@ -36,7 +36,9 @@ def refine(view: TableView, game: Game, states: States) -> TableView:
         costs.append(own)
         seats.append(replace(seat, note=f"{sum(own.values())} to pay now") if own else seat)
         if own:
-            lines.append(f"{seat.name} pays for {', '.join(f'{card} {cost}' for card, cost in own.items())}")
+            lines.append(
+                f"{view.verb(seat.seat, 'pay')} for {', '.join(f'{card} {cost}' for card, cost in own.items())}"
+            )
     return replace(view, seats=tuple(seats), sections={"costs": costs}, lines=tuple(lines))
 
 

@@ -15,18 +15,18 @@ from textual.containers import Container, VerticalScroll
 from textual.screen import ModalScreen
 from textual.widgets import Footer, Static
 
-from trick_envs.engine.inspect import why_illegal
-from trick_envs.engine.state import States
 from trick_envs.errors import InputError
+from trick_envs.matches.events import Changed, DealScored, Play, TrickTaken, items_told, tell, tell_all
 from trick_envs.play.advice import Advice, summary
-from trick_envs.play.hints import advisor_of
-from trick_envs.play.session import Ended, Session
+from trick_envs.play.session import Session
 from trick_envs.play.terminal.card_input import Choice, choices, named
-from trick_envs.play.terminal.drawing import Drawing
+from trick_envs.play.terminal.drawing import FAINT, Drawing
 from trick_envs.view import TableView
+from trick_envs.view.words import signed
 
 TALL = 36  # lines from which seats stand apart
 WIDE, LOG = 110, 46  # columns from which the tricks are listed beside the table, and for them
+TAKE_BACK = -1  # instead of a card
 CARD_PAUSE = 0.2  # share of the pause after a trick
 
 
@@ -90,6 +90,7 @@ class PlayApp(App[Exception | None]):
         Binding("left", "move(-1)", "Choose", key_display="← →"),
         Binding("right", "move(1)", show=False),
         Binding("question_mark", "advise", "Hint", key_display="?"),
+        Binding("ctrl+z", "take_back", "Take back"),
         Binding("f1", "rules", "Rules"),
         Binding("f2", "tricks", "Tricks"),
         Binding("escape", "clear", show=False),
@@ -142,9 +143,12 @@ class PlayApp(App[Exception | None]):
             while not self.session.match.over:
                 own = self.session.asks
                 action = await (self._ask() if own else asyncio.to_thread(self.session.choose))
-                ended = self.session.play(action)
-                if ended is not None:
-                    await self._show_end(ended)
+                if action == TAKE_BACK:
+                    self.session.take_back()
+                    continue
+                done = self.session.play(action)
+                if done.ends:
+                    await self._show_end(done)
                 elif self._pause and not self.session.asks:
                     self._show(self.session.view())
                     await self._wait(0.0 if own else self._pause * CARD_PAUSE)
@@ -163,21 +167,28 @@ class PlayApp(App[Exception | None]):
         finally:
             self._answer, self.message = None, Text()
 
-    async def _show_end(self, ended: Ended) -> None:
-        """Shows a finished trick, and the scores after the last one of a deal."""
-        view, drawing = ended.trick, self._drawing
-        assert view.taking is not None
-        line = Text.assemble((f"{view.trick_number:>2} ", "dim"), drawing.plays(view, view.trick))
-        self.log_lines.append(Text.assemble(line, (f" > {view.you(view.taking)}", "bold")))
-        if ended.deal_score is not None:
-            points = zip(view.seats, ended.deal_score, strict=True)
-            told = ", ".join(f"{view.you(seat.seat)} {score:+d}" for seat, score in points)
-            self.log_lines.append(Text(f"deal {view.deal}: {told}", "bold"))
-            ending = self.session.view().prompt if self.session.match.over else "space goes on"
-            self.message = Text(f"Deal {view.deal}: {told}; {ending}.", "bold")
-        if self._pause or ended.deal_score is not None:
+    async def _show_end(self, done: Play) -> None:
+        """Shows a finished trick and why it is taken, and after the last one of a deal what the scores consist of."""
+        view, drawing, waits_for_key = done.look(self.session.seat), self._drawing, False
+        for event in done.events(self.session.seat):
+            if isinstance(event, TrickTaken):
+                line = Text.assemble((f"{event.number:>2} ", "dim"), drawing.plays(view, event.plays))
+                self.log_lines.append(Text.assemble(line, (f" > {view.you(event.taker)}", "bold")))
+                told = tell_all([event], view)
+                self.log_lines += [Text(f"   {event.why}", FAINT)] if event.why else []
+                self.message = Text(f"{told}.")
+            elif isinstance(event, Changed):
+                self.message.append(f" {tell(event, view)}.")
+            elif isinstance(event, DealScored):
+                told, waits_for_key = tell(event, view), True
+                self.log_lines += [Text(told, "bold"), *(Text(f"   {line}", FAINT) for line in items_told(event, view))]
+                ending = self.session.view().prompt if self.session.match.over else "space goes on"
+                own = event.items[self.session.seat] if event.items else ()
+                why = f"\nYou: {', '.join(f'{item.words} {signed(item.points)}' for item in own)}." if own else ""
+                self.message = Text.assemble((f"{told}; {ending}.", "bold"), why)
+        if self._pause or waits_for_key:
             self._show(view)
-            await self._wait(self._pause if ended.deal_score is None else None)
+            await self._wait(None if waits_for_key else self._pause)
         self.message = Text()
 
     async def _wait(self, seconds: float | None) -> None:
@@ -295,7 +306,7 @@ class PlayApp(App[Exception | None]):
         try:
             kind = named(self.view, self.typed) if self.typed else self.choices[self.selected].kind
             if kind not in self.view.legal:
-                raise InputError(why_illegal(self.session.game, self.session.match.states, kind))
+                raise InputError(self.session.why_illegal(kind))
         except ValueError as error:
             self.typed, self.message = "", Text(str(error), "yellow")
             self._draw_hand()
@@ -319,15 +330,16 @@ class PlayApp(App[Exception | None]):
 
     async def _advise(self) -> None:
         """Asks the advisor in a thread."""
-        states, number = self.session.match.states.copy(), self.session.number
         try:
-            self.advice = await asyncio.to_thread(self._ask_advisor, states, number)
+            self.advice = await asyncio.to_thread(self.session.advise)
         except Exception as error:
             self._advises, self.message = False, Text(f"no hints: {error}", "yellow")
         self._draw_hand()
 
-    def _ask_advisor(self, states: States, number: int) -> Advice:
-        return Advice(number, advisor_of(self.session.game).advise(states))
+    def action_take_back(self) -> None:
+        """Returns to the decision before this one."""
+        if self.asked and self._answer is not None and self.session.begun:
+            self._answer.set_result(TAKE_BACK)
 
     def action_rules(self) -> None:
         """The rules of the game, as its rules file begins."""

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from trick_envs.play.advice import Advice, summary, table
-from trick_envs.play.hints import advisor_of
+from trick_envs.errors import InputError
+from trick_envs.matches.events import DealScored, TrickTaken, items_told, tell_all
+from trick_envs.matches.events import tell as tell_event
+from trick_envs.play.advice import summary, table
 from trick_envs.play.session import Session
 from trick_envs.play.terminal.card_input import named
 from trick_envs.view import ansi
+
+UNDO = "undo"
 
 
 def play_plain(session: Session, lines: Iterator[str], tell: Callable[[str], None]) -> None:
     """Plays until the match is over or there are no more lines.
 
-    A line names a card; an empty one names the first that is legal, ``?`` asks for advice.
+    A line names a card; an empty one names the first that is legal, ``?`` asks for advice, ``undo`` takes back the
+    person's last card.
 
     Args:
         session: the match.
@@ -26,15 +31,23 @@ def play_plain(session: Session, lines: Iterator[str], tell: Callable[[str], Non
             _play(session, session.choose(), tell)
             continue
         view = session.view()
-        tell(f"\n{ansi(view)}\na card (? for advice):")
+        tell(f"\n{ansi(view)}\na card (? for advice, undo to take back):")
         for line in lines:
             text = line.strip()
             if text == "?":
-                advice = Advice(session.number, advisor_of(session.game).advise(session.match.states))
+                advice = session.advise()
                 tell("\n".join([summary(view, advice), *table(view, advice)]))
                 continue
+            if text == UNDO:
+                if session.take_back():
+                    break
+                tell("you have played no card yet")
+                continue
             try:
-                _play(session, named(view, text) if text else view.legal[0], tell)
+                kind = named(view, text) if text else view.legal[0]
+                if kind not in view.legal:
+                    raise InputError(session.why_illegal(kind))
+                _play(session, kind, tell)
                 break
             except ValueError as error:
                 tell(str(error))
@@ -44,10 +57,10 @@ def play_plain(session: Session, lines: Iterator[str], tell: Callable[[str], Non
 
 
 def _play(session: Session, action: int, tell: Callable[[str], None]) -> None:
-    ended = session.play(action)
-    if ended is not None and ended.deal_score is not None:
-        view = ended.trick
-        scores = ", ".join(
-            f"{seat.name} {points:+d}" for seat, points in zip(view.seats, ended.deal_score, strict=True)
-        )
-        tell(f"\n{ansi(view)}\nthis deal: {scores}")
+    done = session.play(action)
+    view = done.look(session.seat)
+    for event in done.events(session.seat):
+        if isinstance(event, DealScored):
+            tell("\n".join([f"\n{ansi(view)}", tell_event(event, view), *items_told(event, view)]))
+        elif isinstance(event, TrickTaken):
+            tell(f"{tell_all([event], view)}.")

@@ -31,6 +31,7 @@ from trick_envs.engine.game import Game
 from trick_envs.engine.registry import game_names, game_type, load_game
 from trick_envs.engine.state import fields
 from trick_envs.matches.match import Match
+from trick_envs.play.advice import hint_data
 from trick_envs.play.web.frames import Layout, Snapshot, frame_data, names
 from trick_envs.play.web.replays import Replay
 from trick_envs.play.web.sessions import LOG as LINES
@@ -268,7 +269,7 @@ class Api:
         async with session.lock:
             session.check(number)
             states = session.match.states.copy()
-        return SafeJSON((await run_sync(session.hint, number, states, limiter=self.thinking)).as_dict())
+        return SafeJSON(hint_data(await run_sync(session.hint, number, states, limiter=self.thinking), session.game))
 
     def end(self, session: Session, request: Request, body: bytes) -> Any:
         """Ends a match before its end: nobody plays any more, and everything is open."""
@@ -357,7 +358,7 @@ class Api:
         """What policy and search think of the decision at a step, from what its seat knew."""
         found = self.replays.get(request.path_params["replay"])
         hint = found.hint(whole(request.path_params["step"], "step", 0, len(found.steps) - 1))
-        return None if hint is None else hint.as_dict()
+        return None if hint is None else hint_data(hint, found.game)
 
 
 # --- what is chosen, and told of games ------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from trick_envs.play.advice import hint_data
 from trick_envs.play.web.app import STATIC, about_game
 from trick_envs.play.web.frames import Layout, frame_data
 from trick_envs.play.web.replays import Replay
@@ -45,7 +46,7 @@ def replay_page(record: Mapping[str, Any], on_step: Callable[[int, int], None] |
             for name, frame in frames.items():
                 pictures[name][seat].append([parts.setdefault(part, len(parts)) for part in elements(frame["svg"])])
         hint = replay.hint(step)
-        hints.append(None if hint is None else hint.as_dict())
+        hints.append(None if hint is None else hint_data(hint, replay.game))
         if on_step is not None:
             on_step(step + 1, len(replay.steps))
     about = {**about_game(replay.game), **replay.timeline(), "record": replay.match.record()}

@@ -11,8 +11,7 @@ from typing import Any
 
 from trick_envs.engine.state import PHASES, States
 from trick_envs.errors import InputError
-from trick_envs.matches.events import Play, number_of_plays, plays_of
-from trick_envs.matches.fixed_deals import GivenDeal
+from trick_envs.matches.events import Play, match_after, number_of_plays, plays_of
 from trick_envs.matches.match import Match
 from trick_envs.matches.replay import replay
 from trick_envs.matches.viewing import previous_trick
@@ -98,13 +97,6 @@ class Replay:
         self.steps.append(Step(match.states.copy(), previous_trick(match), number_of_plays(match), last))
         self._hints: dict[int, Hint] = {}
 
-    def _plays(self) -> list[tuple[int, int]]:
-        return [play for deal in self.match.deals for play in deal.actions]
-
-    def _from_start(self) -> Match:
-        given = [GivenDeal(tuple(map(int, deal.order)), deal.dealer) for deal in self.match.deals]
-        return Match(self.game, self.match.seed, given)
-
     def shot(self, number: int, observer: int | None) -> Snapshot:
         """What an observer saw at a step; ``None``: everything open."""
         step = self.steps[number]
@@ -130,10 +122,7 @@ class Replay:
 
     def rest(self, number: int) -> Match:
         """A match at the position of a step, to be played on."""
-        match = self._from_start()
-        for _, action in self._plays()[: self.steps[number].number]:
-            match.step(action)
-        return match
+        return match_after(self.match, self.steps[number].number)
 
     def timeline(self) -> dict[str, Any]:
         """The whole record at a glance: for every deal its tricks, and for every trick its steps. JSON-serialisable.

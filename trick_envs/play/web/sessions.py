@@ -22,6 +22,7 @@ from trick_envs.errors import InputError
 from trick_envs.matches.events import number_of_plays
 from trick_envs.matches.match import Match
 from trick_envs.play.hints import Hint, advisor_of
+from trick_envs.play.session import to_you
 from trick_envs.play.web.frames import Snapshot, look, play
 from trick_envs.play.web.validation import ApiError
 
@@ -211,7 +212,7 @@ class Session:
         except ValueError as error:
             raise ApiError(422, str(error)) from None
         if not observe(game, states, self.seat)[1][action]:
-            raise ApiError(422, why_illegal(game, states, action).replace(f"player_{self.seat}", "you"))
+            raise ApiError(422, to_you(why_illegal(game, states, action), self.seat))
         self.notice = ""
         yield self._step(action)
         yield from self.play_on(load)
