@@ -186,7 +186,7 @@ def test_a_card_is_taken_back_and_the_same_cards_lie_there_again(file):
         await pilot.press("ctrl+z")  # there is nothing to be taken back
         before = session.view()
         await pilot.press("enter")
-        await until(pilot, lambda: app.asked and session.number > 5)
+        await until(pilot, lambda: app.asked and session.begun)
         assert session.begun
         await pilot.press("ctrl+z")
         await until(pilot, lambda: app.asked and not session.begun)
@@ -324,7 +324,7 @@ def test_a_record_is_not_overwritten_and_another_file_is_no_match(file):
 
 def test_lines_say_who_takes_a_trick_and_take_back(file):
     lines = "undo\n\nundo\n\n\n"
-    output = run("pepper", "--deals", "1", "--seed", "3", "--opponents", "greedy", "--record", file, lines=lines)
+    output = run("pepper", "--num-deals", "1", "--seed", "3", "--opponents", "greedy", "--record", file, lines=lines)
     assert "you have played no card yet" in output
     assert re.search(r"takes? the trick: \d+ \w+ is the (highest|only) \w+ card\.", output)
     assert json.loads(file.read_text())["taken_back"] == 1

@@ -74,20 +74,20 @@ class _Once:
     def __init__(self, policy: PolicyAgent) -> None:
         self.name, self._policy = policy.name, policy
         self._asked: Any = None
-        self._found: Any = None
+        self._found: tuple[Any, Any] = None, None
 
     def seed(self, seed: int) -> None:
         """Reseeds the policy."""
         self._policy.seed(seed)
 
+    def hold(self, observations: Any, action_masks: Any) -> tuple[Any, Any]:
+        """Judges a decision: logits and values, which ``evaluate`` then returns for the same array."""
+        self._asked, self._found = observations, self._policy.evaluate(observations, action_masks)
+        return self._found
+
     def evaluate(self, observations: Any, action_masks: Any) -> tuple[Any, Any]:
-        """Masked logits ``(B, A)`` and values ``(B,)``; for the same array as last time, those of last time."""
-        if self._asked is not observations:
-            found = self._policy.evaluate(observations, action_masks)
-            if len(observations) > 1:  # positions of roll-outs
-                return found
-            self._asked, self._found = observations, found
-        return self._found[0], self._found[1]
+        """Masked logits ``(B, A)`` and values ``(B,)``."""
+        return self._found if self._asked is observations else self._policy.evaluate(observations, action_masks)
 
     def act(self, observations: Any, action_masks: Any, states: States | None = None) -> npt.NDArray[np.int64]:
         """The best action for every row, ``(B,)``."""
@@ -121,8 +121,8 @@ class Advisor:
         observation, mask = observe(self.game, states, int(states["seat"][0]))
         rows = observation[None], mask[None]
         with self._lock:
-            compared = self._search.compare(*rows, states)
             likely, value = self._opinion(*rows)
+            compared = self._search.compare(*rows, states)
         baseline, counts = int(compared.baselines[0]), compared.counts[0]
         widths = np.array([standard_errors_95(count) if count > 1 else 0.0 for count in counts.tolist()])
         errors = widths * np.sqrt(compared.variances[0] / np.maximum(counts, 1))
@@ -149,7 +149,7 @@ class Advisor:
         """The policy's probabilities ``(A,)`` and its value in points."""
         if self._judged is None or self._rollout is None:
             return None, None
-        logits, values = self._judged.evaluate(observations, action_masks)
+        logits, values = self._judged.hold(observations, action_masks)
         likely = np.exp(logits[0] - logits[0].max())
         return likely / likely.sum(), round(float(self._rollout.in_points(values)[0]), 2)
 
