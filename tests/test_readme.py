@@ -61,7 +61,7 @@ def test_trick_commands_and_their_options_exist(page: str) -> None:
 
 def test_the_readme_names_the_main_commands() -> None:
     named = {command.split()[0] for command in commands(TEXTS["README.md"])}
-    assert {"train", "evaluate", "arena", "exploit", "bench", "games"} <= named
+    assert {"train", "evaluate", "arena", "best-response", "bench", "games"} <= named
 
 
 @pytest.mark.parametrize("page", TEXTS)
@@ -70,7 +70,7 @@ def test_files_named_in_links_and_commands_exist(page: str) -> None:
     for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text):
         assert "/generated/" in link or (folder / link).exists(), link  # generated with the site
     for config in re.findall(r"configs/[\w-]+\.yaml", text):
-        assert (ROOT / config).is_file() or config == "configs/hearts.yaml", config
+        assert (ROOT / config).is_file() or config == "configs/slobberhannes.yaml", config
 
 
 @pytest.mark.parametrize("page", TEXTS)
