@@ -31,7 +31,7 @@ def relabel_record(record: Mapping[str, Any], relabelling: Relabelling) -> dict[
     deals = [
         {
             **deal,
-            "hands": [[relabelling.card(card) for card in hand] for hand in deal["hands"]],
+            "hands": [sorted(map(relabelling.card, hand), key=ours.deck.parse) for hand in deal["hands"]],
             "stock": [relabelling.card(card) for card in deal["stock"]],
             "actions": [[seat, relabelling.card(card)] for seat, card in deal["actions"]],
         }

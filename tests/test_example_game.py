@@ -1,4 +1,4 @@
-"""A game in a package of its own: ``CONTRIBUTING.md`` shows it with Hearts, in ``tests/example_game``.
+"""A game in a package of its own: ``CONTRIBUTING.md`` shows it with Slobberhannes, in ``tests/example_game``.
 
 It is installed for a process of its own, so that no other test meets it, and has to pass what every game has to pass.
 """
@@ -42,7 +42,7 @@ def run(*arguments: str, **environment: str) -> str:
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder for ``PYTHONPATH`` in which the plug-in is installed; built from a copy, as building leaves files."""
-    source, target = tmp_path_factory.mktemp("source") / "hearts", tmp_path_factory.mktemp("site")
+    source, target = tmp_path_factory.mktemp("source") / "slobberhannes", tmp_path_factory.mktemp("site")
     shutil.copytree(EXAMPLE, source, ignore=shutil.ignore_patterns("__pycache__", "build", "*.egg-info"))
     offline = ("--no-deps", "--no-build-isolation", "--no-index", "--disable-pip-version-check")
     run("pip", "install", "--quiet", *offline, "--target", str(target), str(source))
@@ -51,7 +51,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_an_installed_game_passes_what_every_game_has_to_pass(site: Path) -> None:
     suites = [str(TESTS / name) for name in SUITES]
-    options = ("-k", "hearts", "-p", "no:cacheprovider", "-p", "no:xdist")
+    options = ("-k", "slobberhannes", "-p", "no:cacheprovider", "-p", "no:xdist")
     printed = run("pytest", *suites, *options, PYTHONPATH=str(site))
     passed = re.search(r"(\d+) passed", printed)
     assert passed is not None
@@ -60,10 +60,10 @@ def test_an_installed_game_passes_what_every_game_has_to_pass(site: Path) -> Non
 
 def test_the_command_lists_an_installed_game(site: Path) -> None:
     pytest.importorskip("typer")
-    assert "hearts" in run("trick_envs.cli", "games", PYTHONPATH=str(site))
-    assert "Every heart taken costs 1" in run("trick_envs.cli", "games", "hearts", PYTHONPATH=str(site))
+    assert "slobberhannes" in run("trick_envs.cli", "games", PYTHONPATH=str(site))
+    assert "all three in one hand cost another" in run("trick_envs.cli", "games", "slobberhannes", PYTHONPATH=str(site))
 
 
 def test_no_other_test_meets_it() -> None:
-    assert "hearts" not in game_names()
+    assert "slobberhannes" not in game_names()
     assert "lowest" not in plug_ins(AGENTS)

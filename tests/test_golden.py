@@ -26,6 +26,7 @@ TABLES = {
     "zaraba22": [{}],
     "double_deck_whist": [{}],
     "tricky_express": [{}],
+    "hearts": [{}, {"jd_bonus": True, "avoid_all_tricks_bonus": True, "can_lead_any_club": True}],
 }
 CASES = [(game, number) for game, tables in TABLES.items() for number in range(len(tables))]
 SEED = 20_261

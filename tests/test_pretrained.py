@@ -205,17 +205,17 @@ def test_a_plug_in_ships_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     source = ROOT / "tests" / "example_game" / "src"
     shutil.copytree(source, tmp_path / "site", ignore=shutil.ignore_patterns("__pycache__"))
     monkeypatch.syspath_prepend(tmp_path / "site")
-    from hearts_game.hearts import GAME as HEARTS
+    from slobberhannes_game.slobberhannes import GAME as SLOBBERHANNES
 
-    game = Game(HEARTS, 4, 1, {})
-    path = tmp_path / "site" / "hearts_game" / "hearts" / "policies" / "hearts-4.onnx"
-    assert pretrained_file(HEARTS, 4) == path
-    with pytest.raises(ValueError, match="no trained policy for hearts with 4 players"):
+    game = Game(SLOBBERHANNES, 4, 1, {})
+    path = tmp_path / "site" / "slobberhannes_game" / "slobberhannes" / "policies" / "slobberhannes-4.onnx"
+    assert pretrained_file(SLOBBERHANNES, 4) == path
+    with pytest.raises(ValueError, match="no trained policy for slobberhannes with 4 players"):
         make_agent("pretrained", game)
     path.parent.mkdir()
     write_policy(path, game)
     assert make_agent("pretrained", game).name == "pretrained"
-    for module in [module for module in sys.modules if module.partition(".")[0] == "hearts_game"]:
+    for module in [module for module in sys.modules if module.partition(".")[0] == "slobberhannes_game"]:
         del sys.modules[module]
 
 

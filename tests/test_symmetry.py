@@ -14,7 +14,7 @@ from typing import Any, get_args
 import numpy as np
 import numpy.typing as npt
 import pytest
-from helpers import every_game, every_table, legal_of, look
+from helpers import TABLES, every_game, legal_of, look
 from relabelling import relabel_record
 
 from trick_envs.engine.game import Game
@@ -23,6 +23,9 @@ from trick_envs.engine.registry import game_type, load_game
 from trick_envs.engine.symmetry import Relabelling, by_suit
 from trick_envs.matches.match import Match
 from trick_envs.matches.replay import play_deal, replay, start_match
+
+SYMMETRIC = [(name, players) for name, players in TABLES if game_type(name).suit_symmetric]
+every_table = pytest.mark.parametrize(("name", "players"), SYMMETRIC, ids=[f"{name}-{n}" for name, n in SYMMETRIC])
 
 
 @dataclass

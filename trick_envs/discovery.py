@@ -4,7 +4,7 @@ A plug-in is a package with entry points in the groups ``trick_envs.games`` (a n
 ``trick_envs.agents`` (a name and a function ``(game, seed) -> Agent``)::
 
     [project.entry-points."trick_envs.games"]
-    hearts = "my_package.hearts:GAME"
+    my_game = "my_package.my_game:GAME"
 """
 
 from __future__ import annotations

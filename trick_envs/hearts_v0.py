@@ -1,4 +1,4 @@
-"""Hearts as a PettingZoo AEC environment; its rules: ``hearts/rules.py``."""
+"""Hearts as a PettingZoo AEC environment; its rules: ``games/hearts/rules.py``."""
 
 from trick_envs.interfaces.env import environment_module
 

@@ -1,17 +1,17 @@
-"""A heuristic for Hearts."""
+"""A heuristic for Slobberhannes."""
 
 from __future__ import annotations
 
-from hearts_game.hearts.rules import HeartsState, cost
+from slobberhannes_game.slobberhannes.rules import SlobberhannesState, is_queen
 from trick_envs.engine.compile import rule
 from trick_envs.engine.state import LEAD
 from trick_envs.engine.table import rank, rank_if_led
 
 
 @rule
-def evaluate_card(state: HeartsState, card: int) -> int:
+def evaluate_card(state: SlobberhannesState, card: int) -> int:
     """Lead low; stay just below the card that takes; throw what costs, else what is high."""
-    height, price = rank(state, card), cost(state, card)
+    height, price = rank(state, card), 13 * is_queen(state, card)
     if state.phase == LEAD:
         return -height - price
     strength = rank_if_led(state, card)

@@ -1,1 +1,0 @@
-"""Hearts, a game for trick_envs, and a player that always plays its lowest card."""

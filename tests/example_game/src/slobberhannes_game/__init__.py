@@ -1,0 +1,1 @@
+"""Slobberhannes, a game for trick_envs, and a player that always plays its lowest card."""

@@ -1,0 +1,58 @@
+"""What only Hearts has on its table: the direction of the pass, cards passed and got, points taken, broken hearts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from trick_envs.engine.game import Game
+from trick_envs.engine.state import States
+from trick_envs.games.hearts.rules import ALL_POINTS, JACK_POINTS, PASSED, QUEEN_POINTS
+from trick_envs.view.table import TableView
+
+DIRECTIONS = ("nobody passes", "to the left", "across", "to the right")
+
+
+def refine(view: TableView, game: Game, states: States) -> TableView:
+    """Points taken by seat, the pass, and whether hearts are broken."""
+    state, n = states[0], view.num_players
+    hearts, queen, jack = (state[name].tolist()[:n] for name in ("hearts", "queen", "jack"))
+    bonus = JACK_POINTS if game.options["jd_bonus"] else 0
+    points = [h + QUEEN_POINTS * q + bonus * j for h, q, j in zip(hearts, queen, jack, strict=True)]
+    to = int(state["pass_to"])
+    passed, received = [], []
+    if view.observer is not None:
+        passed = _kinds(int(state["gave"][view.observer]))
+        if to and int(state["named"]) == PASSED * n:
+            received = _kinds(int(state["gave"][(view.observer - to) % n]))
+    lines = [f"pass: {DIRECTIONS[to]}"]
+    if passed:
+        to_whom = view.you((view.observer + to) % n) if view.observer is not None else ""
+        lines.append(f"you passed {' '.join(map(view.card, passed))} to {to_whom}")
+    if received:
+        lines.append(f"you got {' '.join(map(view.card, received))}")
+    if state["broken"]:
+        lines.append("hearts may be led")
+    left = [ALL_POINTS - sum(h + QUEEN_POINTS * q for h, q in zip(hearts, queen, strict=True))]
+    seats = tuple(
+        replace(seat, note=f"{taken} point{'s' * (taken != 1)} taken")
+        for seat, taken in zip(view.seats, points, strict=True)
+    )
+    sections = {
+        "points": points, "to_come": left[0], "pass_to": to, "passed": passed, "received": received,
+        "broken": bool(state["broken"]),
+    }  # fmt: skip
+    return replace(view, seats=seats, sections=sections, lines=tuple(lines), prompt=_prompt(view, to))
+
+
+def _kinds(bits: int) -> list[int]:
+    """The cards of a set of one bit each."""
+    return [kind for kind in range(bits.bit_length()) if bits >> kind & 1]
+
+
+def _prompt(view: TableView, to: int) -> str:
+    if view.phase != "pass" or view.acting is None:
+        return ""
+    acts, other = view.acting, (view.acting + to) % view.num_players
+    named = len(view.seats[acts].places["passed"])
+    verb = "pass" if acts == view.observer else "to pass"
+    return f"{view.you(acts)} {verb} a card {DIRECTIONS[to]}, to {view.you(other)} ({named + 1} of {PASSED})"
