@@ -64,7 +64,7 @@ UNWRITABLE = re.compile(r"<factory>|<function [\w.]*<lambda>>|<class '[\w.]*'>")
 
 # Links of the repository, where the site has the same text elsewhere; others that leave docs/ become plain text.
 LINKS = {
-    r"\]\(\.\./CONTRIBUTING\.md#a-sixth-game\)": "](adding_a_game.md)",
+    r"\]\(\.\./CONTRIBUTING\.md#another-game\)": "](adding_a_game.md)",
     r"\]\((\.\./)?CONTRIBUTING\.md": "](contributing.md",
     r"\]\((\.\./)?examples/(\w+)\.py\)": r"](reference/generated/examples.md#\2py)",
     r"\]\((\.\./)?examples/?\)": "](reference/generated/examples.md)",
