@@ -308,18 +308,9 @@ function toggleFigures() {
   $("figures").setAttribute("aria-pressed", String(figures));
 }
 
-/** The hint in plain words. */
+/** The hint in plain words, which the server has. */
 function hintSentence() {
-  const name = (kind) => about.cards[kind].words;
-  if (frame.legal.length < 2) return ["Only one card is legal."];
-  const trained = hints.sources.length > 1;
-  const own = hints.cards.find((card) => card.kind === hints.baseline);
-  const best = hints.cards.find((card) => card.kind === hints.search);
-  const first = trained ? `${percent(own.probability)} sure` : "the heuristic's card";
-  const value = hints.value === null ? "" : ` You can expect about ${signed(hints.value, 1)} points against the others in this deal.`;
-  return hints.disagree
-    ? [h("b", {}, name(hints.search)), `: search finds it ${best.advantage.toFixed(1)} ± ${best.error.toFixed(1)} points better than ${name(hints.baseline)}, ${trained ? "which the trained policy plays" : "the heuristic's card"}.${value}`]
-    : [h("b", {}, name(hints.baseline)), `: ${first}, and search finds nothing better.${value}`];
+  return [h("b", {}, sentence(hints.headline)), hints.expectation ? `. ${sentence(hints.expectation)}.` : "."];
 }
 
 function hintWords(hint) {

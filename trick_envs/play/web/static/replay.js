@@ -168,15 +168,12 @@ async function think(play, mine) {
       h("td", { class: "number" }, card.advantage === null ? "–" : signed(card.advantage, 1), card.error ? h("small", {}, ` ±${card.error.toFixed(1)}`) : null),
     );
   });
-  const note = hint.cards.length < 2 ? "Only one card was legal."
-    : hint.disagree ? `Search disagrees: ${words(about.cards[hint.search].name)} is better than ${words(about.cards[hint.baseline].name)} by more than its noise.`
-      : `Search finds nothing better than ${words(about.cards[hint.baseline].name)}.`;
-  const value = hint.value === null ? "" : ` The policy expects ${signed(hint.value, 1)} points over the mean of the others.`;
+  const note = [hint.headline, hint.expectation].filter(Boolean).map((text) => `${sentence(text)}.`).join(" ");
   box.replaceChildren(
     h("div", { class: "scroll" }, h("table", { class: "mind" },
       h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Card"), trained ? h("th", { scope: "col", colspan: "2" }, "Policy") : null, h("th", { scope: "col", class: "number" }, "Search, points"))),
       h("tbody", {}, ...rows))),
-    h("p", { class: "soft" }, `${note}${value} From what player_${play.seat} knew; policy: ${trained ? hint.sources[0] : "none"}, search: ${hint.sources.at(-1)}.`),
+    h("p", { class: "soft" }, `${note} From what player_${play.seat} knew; policy: ${trained ? hint.sources[0] : "none"}, search: ${hint.sources.at(-1)}.`),
   );
 }
 
