@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+
+os.environ.setdefault("TRICK_ENVS_COMPILE", "first")  # test_start.py tries the other way
+
 import pytest
 from helpers import write_policy
 from pettingzoo.utils.env_logger import EnvLogger

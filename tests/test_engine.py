@@ -18,8 +18,8 @@ import trick_envs
 from trick_envs import BatchEnv, make_agent
 from trick_envs.engine import cards
 from trick_envs.engine import intrinsics as lowlevel
+from trick_envs.engine.cache import cache_folder, cache_root
 from trick_envs.engine.cards import WORD, Deck
-from trick_envs.engine.compile import cache_folder, cache_root
 from trick_envs.engine.observation import Block, Layout, write_number
 from trick_envs.engine.registry import game_names, load_game
 from trick_envs.engine.rng import SEED_BITS
@@ -239,7 +239,7 @@ def test_an_edit_of_the_engine_is_noticed_by_every_game(tmp_path):
     shutil.copytree(PACKAGE, tmp_path / "trick_envs", ignore=shutil.ignore_patterns("__pycache__"))
     code = """
 from pathlib import Path
-from trick_envs.engine.compile import cache_folder
+from trick_envs.engine.cache import cache_folder
 from trick_envs.games import pepper, donguri
 print(*(cache_folder(Path(game.__file__).parent) for game in (pepper, donguri)))
 """

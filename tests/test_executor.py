@@ -1,21 +1,14 @@
-"""What workers on other machines need: policies by their content, and machine code that one process compiles."""
+"""What workers on other machines need: policies by their content."""
 
 from __future__ import annotations
 
 import copy
 import pickle
-import threading
-import time
 from pathlib import Path
-from typing import Any
-
-import pytest
 
 from trick_envs.agents import make_agent
 from trick_envs.agents.policy_files import make_agent_from, read_policy_files
 from trick_envs.engine.registry import load_game
-from trick_envs.parallel import compiled
-from trick_envs.parallel.compiled import compiled_once
 
 PEPPER = load_game("pepper", 5, 1)
 
@@ -53,38 +46,3 @@ def test_players_can_be_copied_and_pickled_where_the_file_of_their_policy_has_go
         for each in copies:
             assert (each.act(*now) == actions).all(), spec
             assert each.name == spec
-
-
-def test_one_process_compiles_and_the_others_wait_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compiled, "cache_folder", lambda folder: tmp_path / "cache")
-    monkeypatch.setattr(compiled.numba.config, "DISABLE_JIT", 0)
-    inside: list[int] = []
-    most: list[int] = []
-
-    def work(number: int) -> None:
-        with compiled_once(PEPPER, "test", "greedy", "pimc:3"):
-            inside.append(number)
-            most.append(len(inside))
-            time.sleep(0.2)
-            inside.remove(number)
-
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(5)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert most[0] == 1
-    assert max(most) > 1  # all others at the same time, once there is code
-    (ready,) = (tmp_path / "cache").glob("*.ready")
-    with compiled_once(PEPPER, "test", "pimc:5", "greedy"):  # the same code, whatever the effort and the order
-        assert list((tmp_path / "cache").glob("*.ready")) == [ready]
-
-
-def test_work_that_fails_leaves_the_compiling_to_the_next(tmp_path: Path, monkeypatch: Any) -> None:
-    monkeypatch.setattr(compiled, "cache_folder", lambda folder: tmp_path)
-    with pytest.raises(RuntimeError, match="lost"), compiled_once(PEPPER, "test"):
-        raise RuntimeError("lost")
-    assert not list(tmp_path.glob("*.ready"))
-    with compiled_once(PEPPER, "test"):
-        pass
-    assert list(tmp_path.glob("*.ready"))

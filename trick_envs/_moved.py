@@ -20,7 +20,6 @@ MOVED = {  # modules and packages; what is in a package moves with it
     "training.arena.plan": "trick_envs.evaluation.arena.schedule",
     "training.best_response": "training.ppo.best_response",
     "training.cli": "trick_envs.cli",
-    "training.compiled": "trick_envs.parallel.compiled",
     "training.describe": "trick_envs.cli.catalogue",
     "training.evaluation": "trick_envs.evaluation.duplicate",
     "training.executor": "trick_envs.parallel.executor",

@@ -27,7 +27,6 @@ from trick_envs.agents.spec import ROLLOUT, parse_spec
 from trick_envs.engine.batch import BatchEnv
 from trick_envs.engine.game import Game
 from trick_envs.evaluation.seeds import SEEDS_PER_RUN, Purpose, match_seeds, player_seeds
-from trick_envs.parallel.compiled import compiled_once
 
 HEURISTIC_RANDOM_SHARE = 0.15  # share of random moves while there is no student: the heuristic has no variety
 
@@ -135,8 +134,7 @@ def label(task: LabelTask, student: Weights | None, earlier: Weights | None, fil
     decided = _Decided()
     playing = None if student is None else NetworkAgent.with_weights(game, network, student)
     search = _teacher(task.stage.search, game, search_seed, decided, playing)
-    with compiled_once(game, "labels", f"student.onnx+{task.stage.search}", *task.stage.opponent_pool):
-        return _play(task, game, playing, opponents, search, decided)
+    return _play(task, game, playing, opponents, search, decided)
 
 
 def _play(

@@ -20,7 +20,6 @@ from training.ppo.self_play import Samples, SelfPlayBuffer, SelfPlayVecEnv, Wait
 from trick_envs.agents.policy_files import PolicyFiles, make_agent_from, read_policy_files
 from trick_envs.engine.batch import BatchEnv
 from trick_envs.evaluation.seeds import Purpose, player_seeds
-from trick_envs.parallel.compiled import compiled_once
 from trick_envs.parallel.executor import TaskExecutor
 
 
@@ -103,8 +102,7 @@ def collect(
     torch.set_num_threads(1)
     config, stage = task.config, task.stage
     game = config.make_game()
-    players = [] if config.opponent is None else [config.opponent]
-    with torch.random.fork_rng(devices=[]), compiled_once(game, "rollouts", *players):
+    with torch.random.fork_rng(devices=[]):
         policy = policy_with_weights(game, config.network, weights)
         policy.precision = matrix_precision(config.precision, policy.device)
         torch.manual_seed(int(np.random.SeedSequence((task.first_seed, task.done)).generate_state(1)[0]))

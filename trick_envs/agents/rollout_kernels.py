@@ -10,7 +10,6 @@ from types import SimpleNamespace
 from typing import Any
 
 from trick_envs.engine.cards import first, is_empty, rest
-from trick_envs.engine.compile import bind
 from trick_envs.engine.game import GameType
 from trick_envs.engine.hooks import legal, play, score_deal
 from trick_envs.engine.kernels.observing import scratch_row, write_mask, write_row
@@ -93,7 +92,4 @@ def play_on(
 @cache
 def rollout_kernels(game: GameType) -> SimpleNamespace:
     """The kernels of this file, compiled for a game."""
-    functions = vars(game.kernels)
-    return SimpleNamespace(
-        **{each.__name__: bind(each, functions, game.name, game.folder) for each in (draw_branches, play_on)}
-    )
+    return SimpleNamespace(**{each.__name__: game.kernels.bind(each) for each in (draw_branches, play_on)})

@@ -15,7 +15,7 @@ def bench(
         list[str] | None,
         typer.Option(
             "--only",
-            help="playouts, batch, batch_4096, batch_threads, env, raw_env, openspiel, pimc, ismcts, training.",
+            help="playouts, batch, batch_4096, batch_threads, env, raw_env, openspiel, pimc, ismcts, training; start.",
         ),
     ] = None,
     games: Annotated[list[str] | None, typer.Option("--games", help="Games, such as pepper or pepper-5.")] = None,

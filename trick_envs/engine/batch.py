@@ -110,6 +110,8 @@ class BatchEnv:
             if len(seeds) != self.num_envs:
                 raise InputError(f"seed: expected {self.num_envs} seeds, one per game, not {len(seeds)}")
         drawn, states = np.array(seeds, np.uint64), self.states
+        if not self._started:  # where nothing is compiled yet, all of it is compiled side by side
+            self._prepare(drawn)
         self._share(self.num_envs, lambda at: self.game.kernels.reset_batch(states[at], self.game.template, drawn[at]))
         self.observe()
         self.rewards[:] = 0
@@ -190,6 +192,19 @@ class BatchEnv:
             ),
         )  # fmt: skip
         return self.rewards, self.terminated
+
+    def _prepare(self, seeds: npt.NDArray[np.uint64]) -> None:
+        """Says which kernels are going to be called, those that take longest to compile first."""
+        state, template, cards = self.states, self.game.template, self._cards
+        shown = self.observations, self.action_masks, self.seats
+        self.game.kernels.prepare(
+            {
+                "step_rows": (state, template, self._all, cards, self._mode, *shown, self.rewards, self.terminated),
+                "observe_batch": (state, *shown),
+                "reset_batch": (state, template, seeds),
+                "resolve_rows": (state, self._all, cards, cards),
+            }
+        )
 
     @property
     def ends(self) -> npt.NDArray[np.bool_]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from numba.core.dispatcher import Dispatcher
+from trick_envs.engine.changeover import Switch
 
 _ENTRIES: dict[Any, Callable[..., Any]] = {}
 
@@ -21,11 +21,13 @@ def direct(kernel: Callable[..., Any], *examples: Any) -> Callable[..., Any]:
         examples: arguments, of the types that all calls will have.
 
     Returns:
-        the machine code; the kernel itself, if it is not compiled code (``NUMBA_DISABLE_JIT=1``).
+        the machine code; the kernel itself, if it is plain Python for now (``changeover.py``) or for ever
+        (``NUMBA_DISABLE_JIT=1``): ask again for the next match.
     """
-    if not isinstance(kernel, Dispatcher):
-        return kernel
-    entry = _ENTRIES.get(kernel)
+    found: Any = kernel.settled() if isinstance(kernel, Switch) else kernel
+    if not hasattr(found, "typeof_pyval"):
+        return found
+    entry = _ENTRIES.get(found)
     if entry is None:
-        entry = _ENTRIES[kernel] = kernel.compile(tuple(map(kernel.typeof_pyval, examples)))
+        entry = _ENTRIES[found] = found.compile(tuple(map(found.typeof_pyval, examples)))
     return entry

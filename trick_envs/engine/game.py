@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, wraps
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -18,13 +18,14 @@ import numpy as np
 from trick_envs.deprecation import warn_renamed
 from trick_envs.engine.cards import Deck
 from trick_envs.engine.declaration import check_declaration
-from trick_envs.engine.kernels.binding import bind_kernels
+from trick_envs.engine.kernels.binding import Kernels, bind_kernels
 from trick_envs.engine.observation import Block, Layout
 from trick_envs.engine.search.worlds import ROWS, WIDTH
 from trick_envs.engine.state import PHASES, Field, Sizes, State, States, fields, record_dtype
 from trick_envs.errors import InputError, InputTypeError
 
 RENAMED = {"demands": "legality_rules", "secret_blocks": "hidden_blocks", "suits_alike": "suit_symmetric"}
+GAMES_BY_NAME: dict[str, GameType] = {}  # those that the registry has found: another process finds them, too
 C = TypeVar("C", bound=type)
 
 
@@ -139,9 +140,13 @@ class GameType:
         return record_dtype(self.state, sizes)
 
     @cached_property
-    def kernels(self) -> SimpleNamespace:
-        """Its compiled kernels (``engine/kernels``, ``engine/search``)."""
-        return bind_kernels(self.modules, self.name, self.folder, self.phases, self.hands_seen)
+    def kernels(self) -> Kernels:
+        """Its kernels (``engine/kernels``, ``engine/search``): plain Python at first, then compiled."""
+        known = GAMES_BY_NAME
+        return bind_kernels(
+            self.modules, self.name, self.title, self.folder, self.phases, self.hands_seen,
+            lambda: known.get(self.name) is self,
+        )  # fmt: skip
 
     def __repr__(self) -> str:
         return f"<GameType {self.name}>"
@@ -201,8 +206,8 @@ class Game:
         return template
 
     @property
-    def kernels(self) -> SimpleNamespace:
-        """The compiled kernels of the game."""
+    def kernels(self) -> Kernels:
+        """The kernels of the game: plain Python at first, then compiled."""
         return self.type.kernels
 
     def resample(self, states: States, seats: Any, rng: np.random.Generator) -> States:

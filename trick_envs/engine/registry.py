@@ -11,7 +11,7 @@ import numpy as np
 
 from trick_envs.discovery import GAMES, built_in_games, game_names, plug_ins
 from trick_envs.engine.declaration import MAX_DEALS
-from trick_envs.engine.game import Game, GameType
+from trick_envs.engine.game import GAMES_BY_NAME, Game, GameType
 from trick_envs.errors import InputError, InputTypeError
 
 __all__ = ["game_names", "game_type", "load_game", "load_game_again"]
@@ -31,6 +31,7 @@ def game_type(name: str) -> GameType:
     found = importlib.import_module(f"{GAMES}.{name}").GAME if built_in else plug_ins(GAMES)[name].load()
     if not isinstance(found, GameType) or found.name != name:
         raise InputTypeError(f"{name}: expected a GameType with this name, not {found!r}")
+    GAMES_BY_NAME[name] = found
     return found
 
 

@@ -16,8 +16,8 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from numba import config
 
+from trick_envs.engine.cache import jit_disabled
 from trick_envs.engine.intrinsics import SLACK
 
 # The phases: what naming a card means now. ``OVER`` says that the deal, or the match, has ended.
@@ -184,7 +184,7 @@ def record_dtype(state: type[State], sizes: Sizes) -> np.dtype[Any]:
 
 
 def _kind(dtype: Any) -> np.dtype[Any]:
-    if config.DISABLE_JIT and dtype is not np.uint64:  # NumPy's small integers overflow where compiled code does not
+    if jit_disabled() and dtype is not np.uint64:  # NumPy's small integers overflow where compiled code does not
         return np.dtype(np.int64)
     return np.dtype(dtype)
 

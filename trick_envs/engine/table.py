@@ -26,6 +26,24 @@ from trick_envs.engine.intrinsics import highest_bit, lowest_bit
 from trick_envs.engine.rng import draw
 from trick_envs.engine.state import FOLLOW, LEAD, Place, State
 
+# --- numbers ------------------------------------------------------------------------------------------------------
+
+
+@rule
+def power(base: float, exponent: int) -> float:
+    """``base ** exponent`` for an exponent of 0 or more, to the same last bit as plain Python and as machine code.
+
+    (Python takes the C library's function for ``**``, compiled code multiplies: a heuristic would choose differently.)
+    """
+    product = 1.0
+    while exponent > 0:
+        if exponent & 1:
+            product *= base
+        exponent >>= 1
+        base *= base
+    return product
+
+
 # --- cards --------------------------------------------------------------------------------------------------------
 
 

@@ -16,6 +16,7 @@ from trick_envs.agents import make_agent
 from trick_envs.engine.batch import BatchEnv
 from trick_envs.engine.registry import game_names, game_type, load_game
 from trick_envs.errors import InputError
+from trick_envs.evaluation.bench_start import start_times
 
 SECTIONS = {
     "playouts": "random cards, no observations, plays/s",
@@ -27,6 +28,7 @@ SECTIONS = {
     "openspiel": "OpenSpiel's games from a Python loop: whole deals, dealt by chance nodes; decisions/s",
     "pimc": "pimc:100, decisions/s (1 / median time)",
     "ismcts": "ismcts:1000, decisions/s likewise",
+    "start": "new processes from nothing to the first card (median of 3), seconds; only if asked for",
 }
 RUNS = 5
 SECONDS = 0.5  # per run
@@ -56,8 +58,12 @@ def run_bench(only: Sequence[str], games: Sequence[str], console: Any) -> dict[s
     for section in SECTIONS:
         if (only and section not in only) or (section == "openspiel" and not only and find_spec("pyspiel") is None):
             continue
+        if section == "start" and section not in only:
+            continue
         with console.status(f"measuring {section}"):
-            if section in _WHOLE:
+            if section == "start":
+                figures[section] = start_times(tables)
+            elif section in _WHOLE:
                 figures[section] = _WHOLE[section]()
             else:
                 figures[section] = {f"{game}-{n}": _MEASURES[section](game, n) for game, n in tables}
@@ -214,5 +220,9 @@ def bench_table(figures: dict[str, dict[str, float]]) -> Any:
         table.add_column(column, justify="right" if column == "per second" else "left")
     for section, measured in figures.items():
         for key, rate in measured.items():
-            table.add_row(SECTIONS[section] if key == next(iter(measured)) else "", key, f"{rate:,.0f}")
+            table.add_row(
+                SECTIONS[section] if key == next(iter(measured)) else "",
+                key,
+                f"{rate:.2f} s" if section == "start" else f"{rate:,.0f}",
+            )
     return table

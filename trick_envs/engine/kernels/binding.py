@@ -1,16 +1,20 @@
-"""Binding: a compiled copy of every kernel for each game."""
+"""Binding: a copy of every kernel for each game, as plain Python and as machine code."""
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, cached_property
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 from typing import Any, TypeVar
 
 from trick_envs.deprecation import warn_renamed
 from trick_envs.engine import hooks
-from trick_envs.engine.compile import bind
+from trick_envs.engine.cache import jit_disabled
+from trick_envs.engine.changeover import Progress, Switch
+from trick_envs.engine.compile import Rule, bind, bound_copy
+from trick_envs.engine.plain import twin_of_kernel, twin_of_rule
 from trick_envs.errors import InputTypeError
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -19,13 +23,14 @@ F = TypeVar("F", bound=Callable[..., Any])
 PHASES_OF_GAME: tuple[int, ...] = ()
 HANDS_SEEN = False
 
-_KERNELS: list[Callable[..., Any]] = []
+_KERNELS: dict[str, Callable[..., Any]] = {}
 _MODULES = ("kernels.batch", "kernels.seats", "search.playouts", "search.tree")  # they import the others
+_LARGE = frozenset({"pimc", "ismcts", "draw_branches", "play_on"})  # searches: thousands of plays in every call
 
 
 def kernel(function: F) -> F:
     """Marks a function that is copied and compiled for each game; it may call kernels defined before it."""
-    _KERNELS.append(function)
+    _KERNELS[function.__name__] = function
     return function
 
 
@@ -35,10 +40,103 @@ def noinline(function: F) -> F:
     return function
 
 
+class Kernels:
+    """The kernels of a game, as attributes.
+
+    Each is a ``Switch`` at first: plain Python, until there is machine code. Then the attribute is the compiled
+    function itself. Whoever keeps one of them for longer than a match had better ask again, to save the detour.
+    """
+
+    def __init__(
+        self, bound: Mapping[str, Any], name: str, title: str, folder: Path, known: Callable[[], bool]
+    ) -> None:
+        self._bound, self._name, self._folder, self._known = bound, name, folder, known
+        self._progress = Progress(title)
+
+    @cached_property
+    def _compiled(self) -> dict[str, Any]:
+        bound = dict(self._bound)
+        for name, function in _KERNELS.items():
+            bound[name] = bind(function, bound, self._name, self._folder)
+        return bound
+
+    @cached_property
+    def _plain(self) -> dict[str, Any]:
+        bound = {name: twin_of_rule(each) if isinstance(each, Rule) else each for name, each in self._bound.items()}
+        for name, function in _KERNELS.items():
+            bound[name] = twin_of_kernel(function, bound)
+        return bound
+
+    def compiled(self, function: Callable[..., Any]) -> Any:
+        """Numba's function for a kernel, or for a function of another module that calls kernels by their names."""
+        if _KERNELS.get(function.__name__) is function:
+            return self._compiled[function.__name__]
+        return bind(function, self._compiled, self._name, self._folder)
+
+    def bind(self, function: Callable[..., Any]) -> Any:
+        """A kernel of another module, which calls those of the engine by their names.
+
+        It is not an attribute: keep it.
+        """
+        return self._switch(function)
+
+    def prepare(self, calls: Mapping[str, Sequence[Any]]) -> None:
+        """Says which kernels are going to be called with how large arguments, so that they are compiled side by side.
+
+        Args:
+            calls: arguments by the kernel's name; those that take longest to compile first.
+        """
+        for name, arguments in calls.items():
+            if isinstance(switch := getattr(self, name), Switch) and switch.is_large(arguments):
+                switch.prepare(arguments)
+
+    def _switch(self, function: Callable[..., Any], changed: Callable[[Any], None] | None = None) -> Any:
+        if jit_disabled():
+            return self.compiled(function)
+        return Switch(
+            (self._name, function.__module__, function.__name__) if self._known() else None,
+            bound_copy(function, {}, self._name),
+            self._folder,
+            lambda: self._plain.get(function.__name__) or twin_of_kernel(function, self._plain),
+            cache(lambda: self.compiled(function)),
+            self._progress,
+            function.__name__ in _LARGE,
+            changed,
+        )
+
+    def __getattr__(self, name: str) -> Any:  # only for what is not there yet
+        if name in _KERNELS:
+            found = self._switch(_KERNELS[name], lambda compiled: self.__dict__.update({name: compiled}))
+        elif not name.startswith("_") and name in self._bound:
+            found = self._bound[name]
+        else:
+            raise AttributeError(f"there is no kernel {name!r}")
+        self.__dict__.setdefault(name, found)
+        return self.__dict__[name]
+
+    def __repr__(self) -> str:
+        return f"<kernels of {self._name}>"
+
+
 def bind_kernels(
-    modules: Sequence[ModuleType], name: str, folder: Path, phases: Sequence[int], hands_seen: bool
-) -> SimpleNamespace:
+    modules: Sequence[ModuleType],
+    name: str,
+    title: str,
+    folder: Path,
+    phases: Sequence[int],
+    hands_seen: bool,
+    known: Callable[[], bool],
+) -> Kernels:
     """All kernels, bound to the hooks that a game's modules define.
+
+    Args:
+        modules: the game's.
+        name: the game's.
+        title: the game's, for the user.
+        folder: the game's; an edit there recompiles.
+        phases: that occur in the game.
+        hands_seen: whether a seat may come to know cards in the hands of others.
+        known: whether another process finds the game by its name.
 
     Raises:
         TypeError: if the game lacks a hook that every game has to define, or two of its modules define the same one.
@@ -60,9 +158,7 @@ def bind_kernels(
                 f"{name}: no module of it defines {hook}() (trick_envs/engine/hooks.py says what it does)"
             )
         bound[hook] = defined[0] if defined else getattr(hooks, hook)
-    for function in _KERNELS:
-        bound[function.__name__] = bind(function, bound, name, folder)
-    return SimpleNamespace(**bound)
+    return Kernels(bound, name, title, folder, known)
 
 
 def _defines(module: ModuleType, hook: str) -> bool:

@@ -17,7 +17,6 @@ from trick_envs.evaluation.arena.schedule import Plan, Player
 from trick_envs.evaluation.duplicate import Result, make_result, play_margins, short_name
 from trick_envs.evaluation.intervals import half_width_95, half_width_at_any_time_95
 from trick_envs.evaluation.seeds import Purpose
-from trick_envs.parallel.compiled import compiled_once
 
 CHUNK = 20  # deals that are played and saved together, and after which a pair checks whether it may stop
 MIN_DEALS = 100  # before a pair may stop early: with fewer deals the estimate of the interval itself is too noisy
@@ -85,9 +84,8 @@ def _agent(player: Player, game: Game, files: PolicyFiles) -> Agent:
 
 def play_chunk(task: Task, files: PolicyFiles) -> Chunk:
     """Plays a chunk of deals, both ways; ``files`` has the players' policies."""
-    with compiled_once(task.game, "arena", *(player.spec for player in task.players)):
-        one, other = (_Timed(_agent(player, task.game, files)) for player in task.players)
-        margins = play_margins(task.game, (one, other), task.purpose, task.seed, task.first, task.deals)
+    one, other = (_Timed(_agent(player, task.game, files)) for player in task.players)
+    margins = play_margins(task.game, (one, other), task.purpose, task.seed, task.first, task.deals)
     return Chunk(
         (task.players[0].id, task.players[1].id), task.first, margins.tolist(),
         (one.decisions, other.decisions), (round(one.seconds, 6), round(other.seconds, 6)),

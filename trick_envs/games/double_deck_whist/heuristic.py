@@ -5,7 +5,7 @@ from __future__ import annotations
 from trick_envs.engine.cards import CardSet, cards, first, intersection, is_empty, rest, size, union, without
 from trick_envs.engine.compile import rule, subroutine
 from trick_envs.engine.state import FOLLOW, LEAD, PICK
-from trick_envs.engine.table import hand_size, higher, led_suit, left, of_suit, rank, right, suit
+from trick_envs.engine.table import hand_size, higher, led_suit, left, of_suit, power, rank, right, suit
 from trick_envs.games.double_deck_whist.rules import HALF, DoubleDeckWhistState, strength, team
 
 
@@ -66,19 +66,19 @@ def chance_to_beat(state: DoubleDeckWhistState, other: int, best: int, led: int)
     missing = max(size(unseen), 1)
     elsewhere = 1.0 - (hand_size(state, other) - size(known)) / missing  # that a card unseen is not in that hand
 
-    void = 0.0 if not is_empty(of_suit(state, known, led)) else elsewhere ** size(of_suit(state, unseen, led))
+    void = 0.0 if not is_empty(of_suit(state, known, led)) else power(elsewhere, size(of_suit(state, unseen, led)))
     if state.void[other * state.num_suits + led] == 1:
         void = 1.0
     follows = 0.0
     if suit(state, best) == led:
         above = higher(state, unseen, best)
-        follows = 1.0 if not is_empty(higher(state, known, best)) else 1.0 - elsewhere ** size(above)
+        follows = 1.0 if not is_empty(higher(state, known, best)) else 1.0 - power(elsewhere, size(above))
     if led == state.trump:
         return follows * (1.0 - void)
     ruffs = (
         1.0
         if not is_empty(trumps_over(state, known, best))
-        else (1.0 - elsewhere ** size(trumps_over(state, unseen, best)))
+        else (1.0 - power(elsewhere, size(trumps_over(state, unseen, best))))
     )
     return follows * (1.0 - void) + ruffs * void
 

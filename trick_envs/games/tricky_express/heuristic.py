@@ -5,7 +5,7 @@ from __future__ import annotations
 from trick_envs.engine.cards import EMPTY, CardSet, cards, size, union
 from trick_envs.engine.compile import rule
 from trick_envs.engine.state import FOLLOW, PASS
-from trick_envs.engine.table import higher, rank, rank_if_led
+from trick_envs.engine.table import higher, power, rank, rank_if_led
 from trick_envs.games.tricky_express.rules import STATIONS, TrickyExpressState
 
 
@@ -38,7 +38,7 @@ def gain_of_a_stop(state: TrickyExpressState) -> float:
 @rule
 def expected_pass(since: int, to_come: int) -> float:
     """The expected length of a pass that has this length so far, if one of the tricks to come may complete it."""
-    return (1.0 - 0.7**to_come) * (since + 0.7 * (to_come - 1))
+    return (1.0 - power(0.7, to_come)) * (since + 0.7 * (to_come - 1))
 
 
 @rule
@@ -46,7 +46,7 @@ def chance_to_take(state: TrickyExpressState, card: int, above: int) -> float:
     """The probability that the card takes the trick, given how many higher ones of its suit others hold."""
     if state.phase == FOLLOW and rank_if_led(state, card) <= state.strength:
         return 0.0
-    return (1.0 - 0.06 * above) ** (state.num_players - 1 - state.trick_size)
+    return power(1.0 - 0.06 * above, state.num_players - 1 - state.trick_size)
 
 
 @rule

@@ -7,7 +7,7 @@ import math
 from trick_envs.engine.cards import cards
 from trick_envs.engine.compile import rule, subroutine
 from trick_envs.engine.state import KEEP, LEAD
-from trick_envs.engine.table import hand_size, rank, suit, suit_size
+from trick_envs.engine.table import hand_size, power, rank, suit, suit_size
 from trick_envs.games.zaraba22.rules import CRASH, CRASHED, VALUES, Zaraba22State, both_leads_there
 
 
@@ -52,7 +52,7 @@ def trick_worth(state: Zaraba22State, take: float, stake: float) -> float:
 @rule
 def chance_to_take(state: Zaraba22State, strength: int, followers: int) -> float:
     """The probability that no follower still to play has a stronger card of the suit."""
-    return ((strength + 1.0) / state.num_ranks) ** followers
+    return power((strength + 1.0) / state.num_ranks, followers)
 
 
 @subroutine
