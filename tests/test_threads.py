@@ -13,11 +13,16 @@ import pytest
 from helpers import every_game
 
 from trick_envs import BatchEnv
-from trick_envs.engine.batch import MIN_GAMES
 from trick_envs.engine.threads import Crew
 from trick_envs.errors import IllegalAction
 
+MIN_GAMES = 64  # instead of the 1,024 that pay, so that the tests are quick
 ARRAYS = ("observations", "action_masks", "seats", "rewards", "terminated")
+
+
+@pytest.fixture(autouse=True)
+def _few_games_are_shared(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trick_envs.engine.batch.MIN_GAMES", MIN_GAMES)
 
 
 def content(games: BatchEnv) -> list[bytes]:

@@ -59,7 +59,7 @@ def evaluate(
         typer.Option(
             "--until-decided",
             help="A pair stops as soon as it is known who is better, or with --half-width, that both are level within "
-            "± that; wrong in at most 5 % of all cases.",
+            "± that; wrong in at most 5 % of all cases, for margins that are about normal.",
         ),
     ] = False,
     half_width: HalfWidthOption = None,

@@ -19,7 +19,7 @@ from trick_envs.engine.rng import MAX_SEED, checked_seed, fresh_seed
 from trick_envs.engine.threads import Crew
 from trick_envs.errors import IllegalAction, InputError
 
-MIN_GAMES = 64  # in a thread: fewer are done before another thread has begun
+MIN_GAMES = 1024  # in a thread: with fewer, threads wait longer for each other than they work
 
 
 def reward_mode(reward: str) -> int:
