@@ -54,7 +54,11 @@ OTHERS = (
     "Any|np|npt|numpy|os|gymnasium|pettingzoo|spaces|stable_baselines3|torch|collections|pathlib|types|typing|pyspiel"
 )
 nitpick_ignore_regex = [("py:.*", rf"({OTHERS})(\..*)?")]
-nitpick_ignore = [("py:class", "trick_envs.engine.compile.F")]  # a type variable
+nitpick_ignore = [
+    ("py:class", "trick_envs.engine.compile.F"),  # a type variable
+    ("py:class", "trick_envs.engine.kernels.binding.Kernels"),
+    ("py:class", "Plays"),  # an alias
+]
 
 # Arrays in a signature; shapes and dtypes are in the docstrings.
 ARRAY_LIKE = re.compile(r"~?numpy\._typing\._array_like\._Buffer.*?_NestedSequence\[complex \| bytes \| str\]")

@@ -11,6 +11,8 @@ from helpers import CLUBS, DIAMONDS, HEARTS, SPADES, SUITS, block, given, known,
 
 from trick_envs import load_game, make_agent
 from trick_envs.matches.loop import play_match
+from trick_envs.matches.match import Match
+from trick_envs.matches.viewing import previous_trick
 
 MIXED = [
     "2C 3C 4C 5C 2D 3D 4D 5D 2S 3S 4S QS AH",
@@ -58,6 +60,20 @@ def test_a_match_to_100_passes_left_right_across_and_not_at_all() -> None:
             found.append(int(env.states["pass_to"][0]))
         play_randomly(env, np.random.default_rng(len(found)), 1)
     assert found == [1, 3, 2, 0, 1]
+
+
+def test_the_last_trick_is_shown_in_every_deal_of_a_match() -> None:
+    """To show it, a deal is played again from its cards, and the pass depends on the number of the deal."""
+    match = Match(load_game("hearts"), seed=3)
+    for _ in range(4 * (52 + 12) - 12 - 3):
+        state = match.states.copy()
+        match.step(int(match.game.kernels.greedy_action(match.states, 0)))
+        if state["trick_size"][0] == 3 and not match.over:
+            plays, taker = previous_trick(match)
+            shown = [match.game.deck.kind(int(card)) for card in state["trick"][0][:3]]
+            assert [kind for _, kind in plays][:3] == shown
+            assert len(plays) == 4
+            assert taker in range(4)
 
 
 def test_the_others_do_not_see_what_is_named_before_it_is_handed_over() -> None:

@@ -121,7 +121,7 @@ class BatchEnv:
         """Recomputes observations, masks and seats, after a change to ``states``.
 
         Raises:
-            InputError: if the game's ``features`` does not write as many numbers as its ``blocks`` have.
+            ValueError: if the game's ``features`` does not write as many numbers as its ``blocks`` have.
         """
         written = self._share(
             self.num_envs,

@@ -36,8 +36,8 @@ def previous_trick(match: Match) -> _Found:
     if known is not None and known[0] == now:  # the same until the next trick ends
         return known[1]
     found: _Found = ()
-    for deal in reversed(match.deals[-2:]):
-        found = found or _last_trick(match.game, deal)
+    for number in range(len(match.deals) - 1, max(len(match.deals) - 3, -1), -1):
+        found = found or _last_trick(match.game, match.deals[number], number)
     _known[match] = now, found
     return found
 
@@ -51,10 +51,11 @@ def ends_trick(before: States, after: States) -> bool:
     return bool(before["phase"][0] in (*_PLAYS, KEEP) and (swept or after["phase"][0] == OVER))
 
 
-def _last_trick(game: Game, deal: Deal) -> _Found:
+def _last_trick(game: Game, deal: Deal, number: int) -> _Found:
     """The last finished trick of a deal: its last actions, played again one by one."""
     kernels, actions = game.kernels, deal.actions
     states = game.template.copy()
+    states["deal_number"] = number  # the rules of a deal may depend on it
     kernels.deal_order(states, deal.order, deal.dealer)
     start = max(len(actions) - 2 * (game.num_players + 2), 0)  # two tricks have fewer actions than that
     for _, kind in actions[:start]:
