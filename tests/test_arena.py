@@ -387,7 +387,8 @@ def test_one_command_plays_every_game(tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     folders = {folder.name for folder in tmp_path.iterdir()}
     assert folders == {
-        "arena-donguri-4", "arena-double_deck_whist-4", "arena-pepper-5", "arena-tricky_express-4", "arena-zaraba22-3",
+        "arena-donguri-4", "arena-double_deck_whist-4", "arena-hearts-4", "arena-pepper-5", "arena-tricky_express-4",
+        "arena-zaraba22-3",
     }  # fmt: skip
     assert all((tmp_path / name / "results.json").is_file() for name in folders)
 

@@ -425,6 +425,7 @@ LOWEST_DEALS = {
     "zaraba22": -10 * 3,  # three cards of crashed suits in every trick
     "double_deck_whist": 0,
     "tricky_express": 0,
+    "hearts": -26,
 }
 
 

@@ -7,9 +7,28 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers import CLUBS, DIAMONDS, HEARTS, SPADES, SUITS, block, given, known, legal, lies, make, play, play_randomly
+from helpers import (
+    CLUBS,
+    DIAMONDS,
+    HEARTS,
+    SPADES,
+    SUITS,
+    block,
+    deal,
+    given,
+    known,
+    legal,
+    legal_of,
+    lies,
+    make,
+    play,
+    play_randomly,
+)  # fmt: skip
 
 from trick_envs import load_game, make_agent
+from trick_envs.matches.events import DealScored
+from trick_envs.matches.events import play as play_event
+from trick_envs.matches.fixed_deals import read_deals
 from trick_envs.matches.loop import play_match
 from trick_envs.matches.match import Match
 from trick_envs.matches.viewing import previous_trick
@@ -261,3 +280,22 @@ def test_a_hand_of_points_alone_stays_one_in_sampled_worlds() -> None:
     worlds = env.game.resample(np.repeat(env.states, 500), 0, np.random.default_rng(0))
     hearts = sum(1 << card for card in range(26, 39))
     assert (worlds["hand"][:, 2, 0] & ~hearts == 0).all()
+
+
+# --- in words -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("bonus", [False, True])
+def test_the_parts_of_a_score_in_words(bonus: bool) -> None:
+    match = Match(
+        load_game("hearts", num_deals=1, jd_bonus=bonus), 0, read_deals([deal(SUITS, 0)], load_game("hearts"))
+    )
+    rng = np.random.default_rng(0)
+    while not match.over:
+        done = play_event(match, int(rng.choice(legal_of(match.game, match.states))))
+    (scored,) = [event for event in done.events(None) if isinstance(event, DealScored)]
+    shooter = [("13 hearts", -13), ("the queen of spades", -13)]
+    shooter += [("the jack of diamonds", 10)] * bonus + [("the moon", 26)]
+    assert [[(item.words, item.points) for item in items] for items in scored.items] == [
+        shooter, *[[("somebody shot the moon", -26)]] * 3
+    ]  # fmt: skip

@@ -260,7 +260,7 @@ def test_the_text_of_a_table():
         "  player_2   [+0]  10 hidden",
         "  trick: player_1 7Y (led, takes), player_2 1Y",
         "  last trick: player_0 2R, player_1 7R, player_2 1R; taken by player_1",
-        "  player_0 pays for 1G 2",
+        "  you pay for 1G 2",
         "  player_1 pays for 1R 4, 1B 2",
         "  you follow yellow",
     ]

@@ -6,8 +6,9 @@ from dataclasses import replace
 
 from trick_envs.engine.game import Game
 from trick_envs.engine.state import States
-from trick_envs.games.hearts.rules import ALL_POINTS, JACK_POINTS, PASSED, QUEEN_POINTS
-from trick_envs.view.table import TableView
+from trick_envs.games.hearts.rules import ALL_POINTS, JACK_POINTS, NO_TRICK_POINTS, PASSED, QUEEN_POINTS, TRICKS
+from trick_envs.view.table import TableView, highest_of_suit
+from trick_envs.view.words import ScoreItem, counted
 
 DIRECTIONS = ("nobody passes", "to the left", "across", "to the right")
 
@@ -39,9 +40,37 @@ def refine(view: TableView, game: Game, states: States) -> TableView:
     )
     sections = {
         "points": points, "to_come": left[0], "pass_to": to, "passed": passed, "received": received,
-        "broken": bool(state["broken"]),
+        "broken": bool(state["broken"]), "hearts": hearts, "queen": queen, "jack": jack if bonus else [0] * n,
+        "no_trick": [int(game.options["avoid_all_tricks_bonus"] and each == 0) for each in state["taken"].tolist()[:n]],
     }  # fmt: skip
     return replace(view, seats=seats, sections=sections, lines=tuple(lines), prompt=_prompt(view, to))
+
+
+def why_taken(view: TableView) -> str:
+    """The highest card of the led suit takes the trick."""
+    return highest_of_suit(view)
+
+
+def score_items(view: TableView) -> list[list[ScoreItem]]:
+    """By seat: the hearts and the queen of spades that it has taken, the moon, and bonuses."""
+    hearts, queen, jack, no_trick = (view.sections[name] for name in ("hearts", "queen", "jack", "no_trick"))
+    moon = [seat for seat in range(view.num_players) if hearts[seat] == TRICKS and queen[seat]]
+    found = []
+    for seat in range(view.num_players):
+        items = []
+        if hearts[seat]:
+            items.append(ScoreItem(counted(hearts[seat], "heart"), -hearts[seat]))
+        if queen[seat]:
+            items.append(ScoreItem("the queen of spades", -QUEEN_POINTS))
+        if jack[seat]:
+            items.append(ScoreItem("the jack of diamonds", -JACK_POINTS))
+        if moon:
+            own = seat in moon
+            items.append(ScoreItem("the moon" if own else "somebody shot the moon", ALL_POINTS if own else -ALL_POINTS))
+        elif no_trick[seat]:
+            items.append(ScoreItem("no trick", -NO_TRICK_POINTS))
+        found.append(items or [ScoreItem("no points", 0)])
+    return found
 
 
 def _kinds(bits: int) -> list[int]:
