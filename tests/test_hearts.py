@@ -287,9 +287,8 @@ def test_a_hand_of_points_alone_stays_one_in_sampled_worlds() -> None:
 
 @pytest.mark.parametrize("bonus", [False, True])
 def test_the_parts_of_a_score_in_words(bonus: bool) -> None:
-    match = Match(
-        load_game("hearts", num_deals=1, jd_bonus=bonus), 0, read_deals([deal(SUITS, 0)], load_game("hearts"))
-    )
+    game = load_game("hearts", num_deals=1, jd_bonus=bonus)
+    match = Match(game, 0, read_deals(game, [deal(SUITS, NONE)]))
     rng = np.random.default_rng(0)
     while not match.over:
         done = play_event(match, int(rng.choice(legal_of(match.game, match.states))))
