@@ -168,21 +168,20 @@ def test_what_a_declaration_never_had_is_no_attribute() -> None:
         changed(dislikes=1)
 
 
-def test_old_names_of_hooks_are_bound_with_a_warning_that_names_the_new_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_old_names_of_hooks_are_bound_with_a_warning_that_names_the_new_one() -> None:
     module = types.ModuleType("old_rules")
     for name in hooks.REQUIRED:
         made = types.FunctionType((lambda state: 0).__code__, {"__name__": "old_rules"})
         setattr(module, {"evaluate_card": "worth"}.get(name, name), made)
     module.secrets = types.FunctionType((lambda state: 1).__code__, {"__name__": "old_rules"})  # type: ignore[attr-defined]
-    monkeypatch.setattr(binding, "bind", lambda function, bound, name, folder: dict(bound))
     with pytest.warns(DeprecationWarning, match="^old: the hook") as warned:
-        bound = binding.bind_kernels([module], "old", PEPPER.folder, PEPPER.phases, False)
+        bound = binding.bind_kernels([module], "old", "Old", PEPPER.folder, PEPPER.phases, False, lambda: True)
     assert [str(each.message).partition(".")[0] for each in warned] == [
         "old: the hook worth() has been renamed: write evaluate_card()",
         "old: the hook secrets() has been renamed: write hidden_state()",
     ]
-    assert bound.write_mask["evaluate_card"] is module.worth
-    assert bound.write_mask["hidden_state"] is module.secrets
+    assert bound.evaluate_card is module.worth
+    assert bound.hidden_state is module.secrets
 
 
 def test_layouts_of_the_games_are_those_that_were_checked() -> None:

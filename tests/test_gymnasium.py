@@ -27,6 +27,7 @@ CONTRACT = {
     "trick_envs/Zaraba22-v0": "zaraba22",
     "trick_envs/DoubleDeckWhist-v0": "double_deck_whist",
     "trick_envs/TrickyExpress-v0": "tricky_express",
+    "trick_envs/Hearts-v0": "hearts",
 }
 REGISTERED = {name: spec.kwargs["game"] for name, spec in gymnasium.registry.items() if name.startswith("trick_envs/")}
 every_game = pytest.mark.parametrize("name", REGISTERED)

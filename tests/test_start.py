@@ -359,7 +359,7 @@ def start(code: str, *arguments: str, **environment: str) -> subprocess.Popen[st
 
 
 def output(process: subprocess.Popen[str]) -> str:
-    out, error = process.communicate(timeout=120)
+    out, error = process.communicate(timeout=300)
     assert process.returncode == 0, error
     return out
 
@@ -470,6 +470,7 @@ def test_what_was_begun_is_finished_after_ctrl_c(tmp_path):
     process = subprocess.Popen(
         [sys.executable, "-c", code], env={**os.environ, **environment}, start_new_session=True,
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell's background job ignores it
     )  # fmt: skip
     while not list(tmp_path.glob("*/*.lock")):
         time.sleep(0.01)
