@@ -99,6 +99,7 @@ def test_gymnasium_check_env_has_nothing_to_say(name, capsys):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.filterwarnings("ignore", ".*an illegal action ended the match")  # it steps unmasked actions
+        warnings.filterwarnings("ignore", ".*render_mode='human' prints text")  # said once, where there is no display
         check_env(make(name).unwrapped)
         check_env(make(name, mask_key="action_mask", observation_key="observations").unwrapped)
 
@@ -109,6 +110,7 @@ def test_stable_baselines_check_env_has_nothing_to_say(name):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.filterwarnings("ignore", ".*an illegal action ended the match")  # it steps unmasked actions
+        warnings.filterwarnings("ignore", ".*render_mode='human' prints text")  # said once, where there is no display
         checker.check_env(make(name).unwrapped)
         checker.check_env(make(name, mask_key="action_mask", observation_key="observations").unwrapped)
 
