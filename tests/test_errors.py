@@ -104,7 +104,7 @@ def test_a_bug_is_never_shown_as_bad_input(
     ("error", "expected"),
     [
         (OSError(errno.ENOSPC, "No space left on device"), "[Errno 28] No space left on device"),
-        (PermissionError(errno.EACCES, "Permission denied", "/root/x"), "[Errno 13] Permission denied: '/root/x'"),
+        (PermissionError(errno.EACCES, "Permission denied", "/home/x"), "[Errno 13] Permission denied: '/home/x'"),
         (ChildProcessError("a worker process died"), "a worker process died"),
         (FolderInUseError("runs/x is in use"), "runs/x is in use"),
         (ModuleNotFoundError("No module named 'torch'", name="torch"),
