@@ -117,7 +117,6 @@ def test_the_holder_of_the_two_of_clubs_leads_it() -> None:
 
 
 def test_no_points_in_the_first_trick_unless_the_hand_has_nothing_else() -> None:
-    hands = [CLUBS.replace("AC", "AD"), DIAMONDS.replace("AD QD", ""), HEARTS, SPADES]
     hands = [CLUBS, DIAMONDS.replace("AD", "QS"), HEARTS, SPADES.replace("QS", "AD")]
     env = table(hands)
     play(env, "2C")

@@ -38,9 +38,9 @@ from trick_envs.engine.state import (
 )
 from trick_envs.engine.table import (
     contest,
-    follow_suit,
     lay,
     lead_trick,
+    led_suit,
     left,
     move,
     next_to_play,
@@ -207,10 +207,13 @@ def may_lead(state: HeartsState, hand: CardSet) -> CardSet:
 @rule
 def may_follow(state: HeartsState, hand: CardSet) -> CardSet:
     """Who has none of the led suit may play any card, but no points to the first trick, if possible."""
+    following = of_suit(state, hand, led_suit(state))
+    if not is_empty(following):
+        return following
     harmless = without_points(state, hand)
-    free = state.no_pts_on_first_trick == 0 or state.tricks > 0 or is_empty(harmless)
-    allowed = follow_suit(state, hand)
-    return allowed if free or not is_empty(of_suit(state, allowed, suit(state, state.trick[0]))) else harmless
+    if state.no_pts_on_first_trick and state.tricks == 0 and not is_empty(harmless):
+        return harmless
+    return hand
 
 
 @rule

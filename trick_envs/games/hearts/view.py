@@ -33,13 +33,13 @@ def refine(view: TableView, game: Game, states: States) -> TableView:
         lines.append(f"you got {' '.join(map(view.card, received))}")
     if state["broken"]:
         lines.append("hearts may be led")
-    left = [ALL_POINTS - sum(h + QUEEN_POINTS * q for h, q in zip(hearts, queen, strict=True))]
+    to_come = ALL_POINTS - sum(hearts) - QUEEN_POINTS * sum(queen)
     seats = tuple(
         replace(seat, note=f"{taken} point{'s' * (taken != 1)} taken")
         for seat, taken in zip(view.seats, points, strict=True)
     )
     sections = {
-        "points": points, "to_come": left[0], "pass_to": to, "passed": passed, "received": received,
+        "points": points, "to_come": to_come, "pass_to": to, "passed": passed, "received": received,
         "broken": bool(state["broken"]), "hearts": hearts, "queen": queen, "jack": jack if bonus else [0] * n,
         "no_trick": [int(game.options["avoid_all_tricks_bonus"] and each == 0) for each in state["taken"].tolist()[:n]],
     }  # fmt: skip
