@@ -33,12 +33,14 @@ from trick_envs.matches.match import Match
 from trick_envs.matches.replay import replay
 from trick_envs.matches.viewing import match_view
 from trick_envs.play.hints import advisor_of
+from trick_envs.play.players import Player
+from trick_envs.play.session import Session, seated
 from trick_envs.play.web.app import LOOPBACK, Api, make_app
 from trick_envs.play.web.export import LAYOUTS, elements, replay_page
 from trick_envs.play.web.frames import play
 from trick_envs.play.web.replays import Replay
 from trick_envs.play.web.server import allowed_hosts
-from trick_envs.play.web.sessions import Player, Session, Store
+from trick_envs.play.web.sessions import Store, WebSession
 from trick_envs.play.web.validation import MAX_BODY, MAX_GAMES, ApiError
 
 ADDRESS = "http://127.0.0.1:8000"
@@ -236,8 +238,6 @@ class Opponent:
         before: is called before each of its choices.
     """
 
-    spec = "ismcts:1000"
-
     def __init__(self, game: Any, before: Callable[[], object]) -> None:
         self._agent, self._before = make_agent("greedy", game), before
 
@@ -246,60 +246,65 @@ class Opponent:
         return self._agent
 
 
-def seated(browser: Browser, before: Callable[[], object], num_deals: int = 1) -> Session:
+def web_session(match: Match, seat: int, *others: str) -> WebSession:
+    return WebSession(Session(match, seated(seat, others)))
+
+
+def slow_game(browser: Browser, before: Callable[[], object], num_deals: int = 1) -> WebSession:
     """A game of Donguri for three on the server, in which seats 1 and 2 call ``before`` before they play."""
     game = load_game("donguri", 3, num_deals)
-    session = Session(Match(game, 5), 0, ["greedy", "greedy"])
-    list(session.play_on(browser.pages.load))
-    session.players = {seat: Opponent(game, before) for seat in (1, 2)}  # type: ignore[misc]
-    browser.pages.games.put(session)
-    return session
+    played = web_session(Match(game, 5), 0, "greedy", "greedy")
+    list(played.play_on(browser.pages.load))
+    played.session.agents = {seat: Opponent(game, before) for seat in (1, 2)}  # type: ignore[misc]
+    played.session.players = ["person", "ismcts:1000", "ismcts:1000"]
+    browser.pages.games.put(played)
+    return played
 
 
-def first_legal(session: Session) -> dict[str, Any]:
+def first_legal(played: WebSession) -> dict[str, Any]:
     """A play of the person's."""
-    kind = legal_of(session.game, session.match.states)[0]
-    return {"number": number_of_plays(session.match), "card": session.game.deck.names[kind]}
+    game, match = played.session.game, played.session.match
+    return {"number": number_of_plays(match), "card": game.deck.names[legal_of(game, match.states)[0]]}
 
 
 def test_an_opponent_that_raises_leaves_its_seat_to_another_and_the_game_goes_on(browser, caplog):
     def fail() -> None:
         raise RuntimeError("out of worlds")
 
-    session = seated(browser, fail)
-    reply = browser.post(f"/games/{session.id}/plays", first_legal(session))
+    played = slow_game(browser, fail)
+    reply = browser.post(f"/games/{played.id}/plays", first_legal(played))
     assert reply.status_code == 200
     assert reply.json()["frames"][-1]["yours"]
     assert reply.json()["game"]["notice"].endswith("(ismcts:1000) failed (RuntimeError): greedy plays on for it")
     assert "out of worlds" in caplog.text
-    about = browser.get(f"/games/{session.id}").json()
+    about = browser.get(f"/games/{played.id}").json()
     assert about["game"]["players"] == ["you", "greedy", "greedy"]
     assert about["game"]["notice"]
-    assert browser.post(f"/games/{session.id}/plays", first_legal(session)).json()["game"]["notice"] == ""
+    assert browser.post(f"/games/{played.id}/plays", first_legal(played)).json()["game"]["notice"] == ""
 
 
 def test_an_opponent_that_plays_an_illegal_card_leaves_its_seat_to_another(browser):
-    session = seated(browser, lambda: None)
+    played = slow_game(browser, lambda: None)
     wrong = SimpleNamespace(act=lambda observations, masks, states: np.array([int(np.argmin(masks[0]))]))
-    session.players[1].act = lambda busy: wrong  # type: ignore[method-assign]
-    reply = browser.post(f"/games/{session.id}/plays", first_legal(session)).json()
+    played.session.agents[1].act = lambda busy: wrong  # type: ignore[method-assign]
+    reply = browser.post(f"/games/{played.id}/plays", first_legal(played)).json()
     assert "player_1 (ismcts:1000) failed" in reply["game"]["notice"]
     assert reply["frames"][-1]["yours"]
 
 
 def test_a_game_left_in_the_middle_of_others_plays_goes_on_when_it_is_looked_at(browser):
     """As after a failure of the server itself."""
-    session = Session(Match(load_game("donguri", 3, 1), 5), 0, ["greedy", "greedy"])
-    session.match.step(legal_of(session.game, session.match.states)[0])
-    assert int(session.match.states["seat"][0]) != 0
-    browser.pages.games.put(session)
-    assert browser.get(f"/games/{session.id}").json()["frames"][-1]["yours"]
+    played = web_session(Match(load_game("donguri", 3, 1), 5), 0, "greedy", "greedy")
+    played.session.match.step(legal_of(played.session.game, played.session.match.states)[0])
+    assert int(played.session.match.states["seat"][0]) != 0
+    browser.pages.games.put(played)
+    assert browser.get(f"/games/{played.id}").json()["frames"][-1]["yours"]
 
 
 def test_a_failure_of_the_server_is_told_as_json(browser, monkeypatch):
-    session = seated(browser, lambda: None)
-    monkeypatch.setattr(session, "play_on", lambda load: 1 / 0)
-    reply = browser.get(f"/games/{session.id}")
+    played = slow_game(browser, lambda: None)
+    monkeypatch.setattr(played, "play_on", lambda load: 1 / 0)
+    reply = browser.get(f"/games/{played.id}")
     assert reply.status_code == 500
     assert "ZeroDivisionError" in reply.json()["error"]
 
@@ -313,18 +318,18 @@ def test_slow_hints_keep_neither_files_nor_other_games_waiting(browser, monkeypa
         assert go_on.wait(60)
         return SimpleNamespace(as_dict=dict)
 
-    monkeypatch.setattr("trick_envs.play.web.sessions.advisor_of", lambda game: SimpleNamespace(advise=advise))
+    monkeypatch.setattr("trick_envs.play.session.advisor_of", lambda game: SimpleNamespace(advise=advise))
     monkeypatch.setattr("trick_envs.play.web.app.hint_data", lambda hint, game: {})
-    session = seated(browser, lambda: None)
-    number = number_of_plays(session.match)
+    played = slow_game(browser, lambda: None)
+    number = number_of_plays(played.session.match)
     with ThreadPoolExecutor(64) as pool:
-        hints = [pool.submit(browser.get, f"/games/{session.id}/hint?number={number}") for _ in range(60)]
+        hints = [pool.submit(browser.get, f"/games/{played.id}/hint?number={number}") for _ in range(60)]
         try:
             assert started.wait(30)
             time.sleep(0.3)  # the others are on their way
             assert browser.client.get("/static/play.js").status_code == 200
-            assert browser.get(f"/games/{session.id}").status_code == 200
-            assert browser.post(f"/games/{session.id}/plays", first_legal(session)).status_code == 200
+            assert browser.get(f"/games/{played.id}").status_code == 200
+            assert browser.post(f"/games/{played.id}/plays", first_legal(played)).status_code == 200
             assert not any(hint.done() for hint in hints)
         finally:
             go_on.set()
@@ -339,13 +344,13 @@ def test_requests_that_wait_for_a_slow_player_take_no_threads_and_are_no_load(br
         thinks.set()
         assert go_on.wait(60)
 
-    session = seated(browser, think)
+    played = slow_game(browser, think)
     with ThreadPoolExecutor(64) as pool:
-        first = pool.submit(browser.post, f"/games/{session.id}/plays", first_legal(session))
+        first = pool.submit(browser.post, f"/games/{played.id}/plays", first_legal(played))
         try:
             assert thinks.wait(30)
-            waiting = [pool.submit(browser.get, f"/games/{session.id}") for _ in range(30)]
-            again = [pool.submit(browser.post, f"/games/{session.id}/plays", first_legal(session)) for _ in range(30)]
+            waiting = [pool.submit(browser.get, f"/games/{played.id}") for _ in range(30)]
+            again = [pool.submit(browser.post, f"/games/{played.id}/plays", first_legal(played)) for _ in range(30)]
             time.sleep(0.3)
             assert browser.pages.load.busy == 1
             about, frame = browser.deal(game="donguri", num_players=3)  # another game goes on meanwhile
@@ -455,10 +460,10 @@ def test_every_response_is_the_same_in_twin_worlds(name, browser, other_browser)
             continue
         *worlds, seat, changed = found
         for world, one in zip(worlds, both, strict=True):
-            session = Session(world, seat, ["greedy"] * (game.num_players - 1))
-            session.id = "twin"
-            session.players = dict.fromkeys(range(game.num_players), Scripted(game, changed))
-            one.pages.games.put(session)
+            played_by = web_session(world, seat, *["greedy"] * (game.num_players - 1))
+            played_by.id = "twin"
+            played_by.session.agents = dict.fromkeys(range(game.num_players), Scripted(game, changed))  # type: ignore
+            one.pages.games.put(played_by)
         number = len(worlds[0].deals[0].actions)
         legal, card = legal_of(game, worlds[0].states), game.deck.names
         if compared < 3:

@@ -14,14 +14,14 @@ from trick_envs.view.words import card_words
 
 @dataclass(frozen=True)
 class Advice:
-    """A hint for the decision with this number.
+    """A hint for a decision of a session.
 
     Attributes:
-        number: how many plays there were before it.
+        moment: which one: ``Session.moment``.
         hint: what policy and search think of every legal card.
     """
 
-    number: int
+    moment: tuple[int, int]
     hint: Hint
 
     def of(self, kind: int) -> CardHint | None:
@@ -60,18 +60,35 @@ def headline(hint: Hint, suits: str, ranks: Sequence[str]) -> str:
     return f"{baseline}: {sure}, and search {'agrees' if trained else 'finds nothing better'}"
 
 
+def card_figures(card: CardHint) -> str:
+    """What is thought of a card, in words: ``policy 99 %, search −0.4 ± 0.2 points``."""
+    told = [] if card.probability is None else [f"policy {percent(card.probability)}"]
+    if card.advantage is not None:
+        told.append(f"search {points(card.advantage)} ± {card.error or 0.0:.1f} points")
+    return ", ".join(told)
+
+
+def points(number: float) -> str:
+    """Points with a sign and one digit: ``+1.5``, ``−0.4``, ``0.0``."""
+    return f"{round(number, 1) + 0.0:+.1f}".replace("-", "−").replace("+0.0", "0.0")
+
+
 def expectation(hint: Hint) -> str:
     """What the policy expects of the deal, in one sentence; empty without a policy."""
     if hint.value is None:
         return ""
-    points = f"{round(hint.value, 1) + 0.0:+.1f}".replace("-", "−").replace("+0.0", "0.0")
-    return f"the policy expects {points} points over the mean of the others in this deal"
+    return f"the policy expects {points(hint.value)} points over the mean of the others in this deal"
 
 
 def hint_data(hint: Hint, game: Game) -> dict[str, Any]:
-    """A hint for the page: its figures, and in words ``headline`` and ``expectation``. JSON-serialisable."""
-    deck = game.deck
-    return {**hint.as_dict(), "headline": headline(hint, deck.suits, deck.ranks), "expectation": expectation(hint)}
+    """A hint for the page: its figures, and in words ``headline``, ``expectation`` and what is thought of each card.
+
+    JSON-serialisable.
+    """
+    deck, data = game.deck, hint.as_dict()
+    for card, told in zip(hint.cards, data["cards"], strict=True):
+        told["words"] = card_figures(card)
+    return {**data, "headline": headline(hint, deck.suits, deck.ranks), "expectation": expectation(hint)}
 
 
 def summary(view: TableView, advice: Advice) -> str:

@@ -1,26 +1,31 @@
-"""A person's match against players, without a screen: what happens, advice, taking back, and its record on disk."""
+"""A person's match against players, without a screen: what happens, advice, taking back, and its record on disk.
+
+The terminal and the page present it.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from trick_envs.agents import make_agent
 from trick_envs.agents.pretrained import PRETRAINED, pretrained_file
 from trick_envs.engine.game import Game
 from trick_envs.engine.inspect import observe, why_illegal
 from trick_envs.engine.rng import MAX_SEED
+from trick_envs.engine.state import States
 from trick_envs.errors import InputError
 from trick_envs.files import write_json
-from trick_envs.matches.events import Play, match_after, number_of_plays, play
+from trick_envs.matches.events import Play, match_after, number_of_plays, play, plays_of, tell_all
 from trick_envs.matches.match import Match
 from trick_envs.matches.replay import replay
 from trick_envs.matches.seating import checked_seat
 from trick_envs.matches.viewing import match_view
 from trick_envs.play.advice import Advice
 from trick_envs.play.hints import advisor_of
+from trick_envs.play.players import STAND_IN, Player
 from trick_envs.view import TableView
 
 PERSON = "person"  # in the record's players
@@ -38,21 +43,29 @@ class Session:
     Args:
         match: the match, at its start or later.
         players: the spec of every seat's player; ``PERSON`` for the person's.
-        file: for the record.
+        file: for the record; ``None``: it is not saved.
 
     Attributes:
         seat: the person's.
+        players: as above; a player that fails leaves its place to another.
         taken_back: how often the person has taken back a play.
+        ended: whether the person has ended the match before its end.
+        log: what the person was told of every play so far, a line each.
+
+    Raises:
+        ValueError: if there is no such player.
     """
 
-    def __init__(self, match: Match, players: Sequence[str], file: Path) -> None:
+    def __init__(self, match: Match, players: Sequence[str], file: Path | None = None) -> None:
         self.match, self.game, self.file = match, match.game, file
-        self.players, self.seat, self.taken_back = list(players), list(players).index(PERSON), 0
-        self._agents = {
-            seat: make_agent(spec, self.game, (match.seed + seat) % (MAX_SEED + 1))
-            for seat, spec in enumerate(players)
-            if seat != self.seat
-        }
+        self.players, self.seat = list(players), list(players).index(PERSON)
+        self.taken_back, self.ended = 0, False
+        self.agents = {seat: self._player(seat) for seat in range(len(players)) if seat != self.seat}
+        self.log = told(match, self.seat)
+        self._advice: Advice | None = None
+
+    def _player(self, seat: int) -> Player:
+        return Player(self.players[seat], self.game, (self.match.seed + seat) % (MAX_SEED + 1))
 
     @classmethod
     def start(cls, game: Game, seat: int, opponents: str, seed: int, file: Path) -> Session:
@@ -73,18 +86,15 @@ class Session:
         specs, others = opponents.split(","), game.num_players - 1
         if len(specs) not in (1, others):
             raise InputError(f"--opponents: expected 1 spec, or {others} separated by commas, not {len(specs)}")
-        players = [PERSON] * game.num_players
         checked_seat(seat, game, "--seat")
-        for number in range(others):
-            players[(seat + 1 + number) % game.num_players] = specs[number % len(specs)]
-        return cls(Match(game, seed), players, file)
+        return cls(Match(game, seed), seated(seat, specs * (others // len(specs))), file)
 
     @classmethod
-    def resume(cls, file: Path) -> Session:
+    def load(cls, file: Path) -> Session:
         """The match that a session has saved.
 
         Raises:
-            ValueError: if the file holds none, or one that is over.
+            ValueError: if the file holds none.
         """
         try:
             record = json.loads(file.read_text(encoding="utf-8"))
@@ -95,10 +105,21 @@ class Session:
         valid = isinstance(players, list) and all(isinstance(player, str) for player in players)
         if not valid or len(players) != match.game.num_players or players.count(PERSON) != 1:
             raise InputError(f"{file}: expected 'players', a spec for every seat and one {PERSON!r}, not {players!r}")
-        if match.over:
-            raise InputError(f"{file}: this match is over; 'trick replay' prints it")
         session, taken_back = cls(match, players, file), record.get("taken_back", 0)
         session.taken_back = taken_back if isinstance(taken_back, int) else 0
+        session.ended = record.get("ended") is True
+        return session
+
+    @classmethod
+    def resume(cls, file: Path) -> Session:
+        """The match that a session has saved, to be played on.
+
+        Raises:
+            ValueError: if the file holds none, or one that is over.
+        """
+        session = cls.load(file)
+        if session.over:
+            raise InputError(f"{file}: this match is over; 'trick replay' prints it")
         return session
 
     def prepare(self) -> None:
@@ -115,6 +136,16 @@ class Session:
         return number_of_plays(self.match)
 
     @property
+    def moment(self) -> tuple[int, int]:
+        """What no other position of this session has: how often plays were taken back, and how many there are."""
+        return self.taken_back, self.number
+
+    @property
+    def over(self) -> bool:
+        """Whether nobody plays any more."""
+        return self.match.over or self.ended
+
+    @property
     def begun(self) -> bool:
         """Whether the person has played a card."""
         return any(seat == self.seat for deal in self.match.deals for seat, _ in deal.actions)
@@ -122,17 +153,40 @@ class Session:
     @property
     def asks(self) -> bool:
         """Whether the person is to act."""
-        return not self.match.over and int(self.match.states["seat"][0]) == self.seat
+        return not self.over and self.acts == self.seat
+
+    @property
+    def acts(self) -> int:
+        """The seat to act."""
+        return int(self.match.states["seat"][0])
 
     def view(self) -> TableView:
         """The table as the person sees it."""
         return match_view(self.match, self.seat)
 
-    def choose(self) -> int:
-        """The action of the player who is to act."""
-        acts = int(self.match.states["seat"][0])
-        observation, mask = observe(self.game, self.match.states, acts)
-        return int(self._agents[acts].act(observation[None], mask[None], self.match.states)[0])
+    def choose(self, busy: int = 1) -> int:
+        """The action of the player who is to act.
+
+        Args:
+            busy: how many moves are being computed at this time, this one included: searches shrink.
+
+        Raises:
+            ValueError: if the player names an illegal card.
+        """
+        seat, states = self.acts, self.match.states
+        observation, mask = observe(self.game, states, seat)
+        action = int(self.agents[seat].act(busy).act(observation[None], mask[None], states)[0])
+        if not mask[action]:
+            raise InputError(f"{self.players[seat]} plays {self.game.deck.names[action]}, which is illegal")
+        return action
+
+    def stand_in(self, seat: int) -> bool:
+        """Gives the seat of a player that has failed to ``STAND_IN``; returns whether this is another player."""
+        if self.players[seat] == STAND_IN:
+            return False
+        self.players[seat] = STAND_IN
+        self.agents[seat] = self._player(seat)
+        return True
 
     def play(self, action: int) -> Play:
         """Plays an action of the seat to act; returns what it has done.
@@ -142,18 +196,31 @@ class Session:
         """
         own = self.asks
         done = play(self.match, action)
+        self.log.append(told_of(done, self.seat))
         if own or self.match.over:
             self.save()
         return done
 
     def why_illegal(self, action: int) -> str:
-        """Why the person may not name a card now."""
+        """Why the person may not name a card now; empty if it is legal."""
+        if observe(self.game, self.match.states, self.acts)[1][action]:
+            return ""
         return to_you(why_illegal(self.game, self.match.states, action), self.seat)
 
-    def advise(self) -> Advice:
-        """What policy and search think of the decision that is to be made, from what the seat to act knows."""
-        number, states = self.number, self.match.states.copy()
-        return Advice(number, advisor_of(self.game).advise(states))
+    def question(self) -> Question:
+        """The decision that is to be made, for ``advise``."""
+        return Question(self.moment, self.match.states.copy())
+
+    def advise(self, question: Question | None = None) -> Advice:
+        """What policy and search think of a decision, from what the seat to act knows.
+
+        Args:
+            question: the decision; the one that is to be made by default. With one, the match may go on meanwhile.
+        """
+        asked, known = question or self.question(), self._advice
+        if known is None or known.moment != asked.moment:
+            known = self._advice = Advice(asked.moment, advisor_of(self.game).advise(asked.states))
+        return known
 
     def take_back(self) -> bool:
         """Returns to the person's last decision, whatever was played since; the record says how often this was done.
@@ -163,21 +230,63 @@ class Session:
         """
         plays = [each for deal in self.match.deals for each in deal.actions]
         own = [number for number, (seat, _) in enumerate(plays) if seat == self.seat]
-        if not own:
+        if not own or self.over:
             return False
         self.match, self.taken_back = match_after(self.match, own[-1]), self.taken_back + 1
+        del self.log[own[-1] :]
         self.save()
         return True
 
+    def end(self) -> None:
+        """Ends the match before its end: nobody plays any more."""
+        self.ended = not self.match.over
+        self.save()
+
     def save(self) -> None:
-        """Writes the record, with the players."""
+        """Writes the record, with the players, if there is a file for it."""
+        if self.file is None:
+            return
         self.file.parent.mkdir(parents=True, exist_ok=True)
         write_json(self.file, self.record())
 
     def record(self) -> dict[str, Any]:
-        """The record so far, with ``players``: the spec of every seat's player, and how often plays were taken back."""
-        taken_back = {"taken_back": self.taken_back} if self.taken_back else {}
-        return {**self.match.record(), "players": self.players, **taken_back}
+        """The record so far, with ``players``: the spec of every seat's player.
+
+        ``taken_back`` says how often plays were taken back, ``ended`` that the person has ended the match, if so.
+        """
+        notes = {"taken_back": self.taken_back, "ended": self.ended}
+        return {**self.match.record(), "players": self.players, **{key: note for key, note in notes.items() if note}}
+
+
+@dataclass(frozen=True)
+class Question:
+    """A decision that is to be made.
+
+    Attributes:
+        moment: which one: ``Session.moment``.
+        states: the position.
+    """
+
+    moment: tuple[int, int]
+    states: States
+
+
+def seated(seat: int, others: Sequence[str]) -> list[str]:
+    """The specs of all seats: a person's, and those of the others, clockwise from the person's left."""
+    players, n = [PERSON] * (len(others) + 1), len(others) + 1
+    for number, spec in enumerate(others):
+        players[(seat + 1 + number) % n] = spec
+    return players
+
+
+def told_of(done: Play, observer: int) -> str:
+    """What an observer is told of a play, in words."""
+    return tell_all(done.events(observer), done.look(observer))
+
+
+def told(match: Match, observer: int) -> list[str]:
+    """What an observer was told of the plays of a match, a line each."""
+    return [told_of(done, observer) for done in plays_of(match)]
 
 
 def to_you(text: str, seat: int) -> str:

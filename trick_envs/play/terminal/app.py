@@ -250,7 +250,7 @@ class PlayApp(App[Exception | None]):
         self.call_after_refresh(self._listed.scroll_end, animate=False)
 
     def _is_new(self, advice: Advice | None) -> bool:
-        return advice is not None and advice.number == self.session.number and self.asked
+        return advice is not None and advice.moment == self.session.moment and self.asked
 
     # --- keys -------------------------------------------------------------------------------------------------------
 

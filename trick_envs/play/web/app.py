@@ -32,10 +32,10 @@ from trick_envs.engine.registry import game_names, game_type, load_game
 from trick_envs.engine.state import fields
 from trick_envs.matches.match import Match
 from trick_envs.play.advice import hint_data
+from trick_envs.play.session import PERSON, Session, default_player, seated
 from trick_envs.play.web.frames import Layout, Snapshot, frame_data, names
 from trick_envs.play.web.replays import Replay
-from trick_envs.play.web.sessions import LOG as LINES
-from trick_envs.play.web.sessions import Load, Session, Store
+from trick_envs.play.web.sessions import Load, Store, WebSession
 from trick_envs.play.web.validation import (
     EFFORTS,
     MAX_BODY,
@@ -56,8 +56,8 @@ STATIC = Path(__file__).parent / "static"
 HOUR = 3600.0
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 FIRST = "pepper"
+LINES = 200  # of the log that a reload gets back
 MAX_WEB_SEED = 2**53 - 1  # the largest whole number that JavaScript can hold
-DEFAULT_SEARCH = "ismcts:1000"  # the opponents of a table without a trained policy
 HEADERS = {
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -152,7 +152,7 @@ class Api:
 
     def __init__(self, first: str) -> None:
         self.first = first
-        self.games: Store[Session] = Store("games", MAX_GAMES, max_age=24 * HOUR, min_age=HOUR / 4)
+        self.games: Store[WebSession] = Store("games", MAX_GAMES, max_age=24 * HOUR, min_age=HOUR / 4)
         self.replays: Store[Replay] = Store("replays", MAX_REPLAYS, max_age=24 * HOUR, min_age=HOUR / 60)
         self.load = Load()
         self.threads, self.thinking = CapacityLimiter(THREADS), CapacityLimiter(THINKING)
@@ -192,7 +192,7 @@ class Api:
             max_body_size=MAX_BODY,
         )
 
-    def _in_turn(self, make: Callable[[Session, Request, bytes], Any]) -> Endpoint:
+    def _in_turn(self, make: Callable[[WebSession, Request, bytes], Any]) -> Endpoint:
         """An endpoint of a game: one request at a time, and those that wait take no thread from other games."""
 
         async def endpoint(request: Request) -> Response:
@@ -216,13 +216,12 @@ class Api:
         n, seat = match.game.num_players, asked.get("seat") or 0
         if not 0 <= seat < n:
             raise ApiError(400, f"seat: expected a seat of 0 to {n - 1}")
-        session = Session(match, seat, chosen_opponents(match.game, asked.get("opponents")))
-        if asked.get("replay") is not None:
-            session.log = self.replays.get(asked["replay"]).told(asked.get("step") or 0, seat)[-LINES:]
+        players = seated(seat, chosen_opponents(match.game, asked.get("opponents")))
+        played = WebSession(Session(match, players))
         with self.load:
-            shots = list(session.play_on(self.load))
-        self.games.put(session)
-        return {"game": self._about(session), "frames": self._frames(session, shots, layout)}
+            shots = list(played.play_on(self.load))
+        self.games.put(played)
+        return {"game": self._about(played), "frames": self._frames(played, shots, layout)}
 
     def _match(self, asked: dict[str, Any]) -> Match:
         if asked.get("replay") is not None:
@@ -244,14 +243,14 @@ class Api:
             raise ApiError(400, str(error)) from None
         return Match(game, secrets.randbelow(MAX_WEB_SEED + 1) if seed is None else seed)
 
-    def show_game(self, session: Session, request: Request, body: bytes) -> Any:
+    def show_game(self, played: WebSession, request: Request, body: bytes) -> Any:
         """A game as it stands, for a reload; if it was left while others were to play, they play now."""
         layout = chosen_size(request.query_params.get("size"))
         with self.load:
-            shots = list(session.play_on(self.load))
-        return {"game": self._about(session), "frames": self._frames(session, shots, layout)}
+            shots = list(played.play_on(self.load))
+        return {"game": self._about(played), "frames": self._frames(played, shots, layout)}
 
-    def play(self, session: Session, request: Request, body: bytes) -> Any:
+    def play(self, played: WebSession, request: Request, body: bytes) -> Any:
         """The person's card, and all plays up to the person's next decision."""
         asked = read_object(body, {"number": int, "card": str, "size": str})
         number, card = asked.get("number"), asked.get("card")
@@ -259,59 +258,60 @@ class Api:
             raise ApiError(400, "expected number, of plays so far, and card, such as '4Y'")
         layout = chosen_size(asked.get("size"))
         with self.load:
-            shots = list(session.play(number, card, self.load))
-        return {"game": self._changed(session), "frames": self._frames(session, shots, layout)}
+            shots = list(played.play(number, card, self.load))
+        return {"game": self._changed(played), "frames": self._frames(played, shots, layout)}
 
     async def hint(self, request: Request) -> Response:
         """What policy and search think, from what the person's seat knows; meanwhile the game can be played on."""
-        session = self.games.get(request.path_params["game"])
+        played = self.games.get(request.path_params["game"])
         number = whole(request.query_params.get("number"), "number", 0, 999_999)
-        async with session.lock:
-            session.check(number)
-            states = session.match.states.copy()
-        return SafeJSON(hint_data(await run_sync(session.hint, number, states, limiter=self.thinking), session.game))
+        async with played.lock:
+            played.check(number)
+            question = played.session.question()
+        advice = await run_sync(played.session.advise, question, limiter=self.thinking)
+        return SafeJSON(hint_data(advice.hint, played.session.game))
 
-    def end(self, session: Session, request: Request, body: bytes) -> Any:
+    def end(self, played: WebSession, request: Request, body: bytes) -> Any:
         """Ends a match before its end: nobody plays any more, and everything is open."""
         layout = chosen_size(read_object(body, {"size": str}).get("size"))
-        session.ended = True
-        return {"game": self._about(session), "frames": [self._frame(session, session.look(), layout)]}
+        played.session.end()
+        return {"game": self._about(played), "frames": [self._frame(played, played.look(), layout)]}
 
-    def record(self, session: Session, request: Request, body: bytes) -> Any:
+    def record(self, played: WebSession, request: Request, body: bytes) -> Any:
         """The record, once the match is over: it holds all hands."""
-        if not session.over:
+        if not played.session.over:
             raise ApiError(409, "the record shows all hands: it is there when the match is over, or ended")
-        return session.match.record()
+        return played.session.record()
 
-    def _about(self, session: Session) -> Any:
+    def _about(self, played: WebSession) -> Any:
         """What stays the same throughout a match, and what changes."""
-        game = session.game
-        players = [session.players[seat].spec if seat != session.seat else "you" for seat in range(game.num_players)]
+        session = played.session
         return {
-            **about_game(game),
-            "id": session.id,
+            **about_game(session.game),
+            "id": played.id,
             "seat": session.seat,
-            "players": players,
-            "log": session.log,
-            **self._changed(session),
+            "players": ["you" if spec == PERSON else spec for spec in session.players],
+            "log": session.log[-LINES:],
+            **self._changed(played),
         }
 
-    def _changed(self, session: Session) -> Any:
-        match, over = session.match, session.over
+    def _changed(self, played: WebSession) -> Any:
+        match, over = played.session.match, played.session.over
         return {
             "deals": [deal.score for deal in match.deals if deal.score is not None],
             "over": over,
             "winners": match.winners(),
-            "notice": session.notice,
+            "notice": played.notice,
             **({"seed": match.seed} if over else {}),  # it tells how the cards lie
         }
 
-    def _frames(self, session: Session, shots: list[Snapshot], layout: Layout) -> Any:
+    def _frames(self, played: WebSession, shots: list[Snapshot], layout: Layout) -> Any:
         if not shots or shots[-1].pause:
-            shots = [*shots, session.look()]
-        return [self._frame(session, shot, layout) for shot in shots]
+            shots = [*shots, played.look()]
+        return [self._frame(played, shot, layout) for shot in shots]
 
-    def _frame(self, session: Session, shot: Snapshot, layout: Layout) -> Any:
+    def _frame(self, played: WebSession, shot: Snapshot, layout: Layout) -> Any:
+        session = played.session
         view, own = shot.view, shot.view.seats[session.seat]
         yours = view.acting == session.seat and not session.over
         held = {"hand": own.hand, **{name: own.places.get(name, ()) for name in session.game.type.hand_places[1:]}}
@@ -379,15 +379,10 @@ def chosen_size(text: Any, hand: bool = False) -> Layout:
     return Layout(int(found[1]), int(found[2]), hand)
 
 
-def default_opponent(game: Game) -> str:
-    """The policy that comes with the game, or a search."""
-    return PRETRAINED if game.num_players in pretrained_players(game.type) else DEFAULT_SEARCH
-
-
 def chosen_opponents(game: Game, asked: Any) -> list[str]:
     """The players of the other seats, clockwise from the person's left."""
     others = game.num_players - 1
-    listed = asked if isinstance(asked, list) else [default_opponent(game) if asked is None else asked] * others
+    listed = asked if isinstance(asked, list) else [default_player(game) if asked is None else asked] * others
     if len(listed) != others:
         raise ApiError(400, f"opponents: expected one player, or a list of {others}, clockwise from your left")
     specs = [checked_player(spec) for spec in listed]

@@ -116,10 +116,6 @@ class Replay:
                 self._hints[number] = advisor_of(self.game).advise(step.states)
             return self._hints[number]
 
-    def told(self, number: int, observer: int | None) -> list[str]:
-        """What was told of the plays before a step, a line each."""
-        return [shot(done, observer).told for done in self._done[: self.steps[number].number]]
-
     def rest(self, number: int) -> Match:
         """A match at the position of a step, to be played on."""
         return match_after(self.match, self.steps[number].number)

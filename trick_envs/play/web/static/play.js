@@ -186,7 +186,7 @@ function renderHand() {
       const hint = hints?.cards.find((card) => card.kind === kind);
       if (ready && legal) key += 1;
       const words = about.cards[kind].words;
-      const label = ready ? `${words}, ${legal ? "legal" : "not legal now"}${hint ? `, ${hintWords(hint)}` : ""}` : words;
+      const label = ready ? `${words}, ${legal ? "legal" : "not legal now"}${hint ? `, ${hint.words}` : ""}` : words;
       return h(
         "button",
         {
@@ -311,13 +311,6 @@ function toggleFigures() {
 /** The hint in plain words, which the server has. */
 function hintSentence() {
   return [h("b", {}, sentence(hints.headline)), hints.expectation ? `. ${sentence(hints.expectation)}.` : "."];
-}
-
-function hintWords(hint) {
-  const parts = [];
-  if (hint.probability !== null) parts.push(`policy ${Math.round(100 * hint.probability)} percent`);
-  if (hint.advantage !== null) parts.push(`search ${signed(hint.advantage, 1)} points, give or take ${hint.error.toFixed(1)}`);
-  return parts.join(", ");
 }
 
 /** A bar and a number for the policy, a number for the search. */

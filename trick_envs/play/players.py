@@ -1,0 +1,58 @@
+"""The players of the other seats in a person's match."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from trick_envs.agents import Agent, make_agent
+from trick_envs.agents.pretrained import PRETRAINED
+from trick_envs.agents.spec import parse_spec
+from trick_envs.engine.game import Game
+
+SHRINK = 4  # a search shrinks in steps of this, so that a game needs few agents
+LEAST_EFFORT = {"pimc": 5, "ismcts": 50}
+STAND_IN = "greedy"  # plays on for a player that fails
+
+
+@lru_cache(maxsize=64)
+def _shared(spec: str, game: Game) -> Agent:
+    """A player without a state of its own, one for all games: a policy takes megabytes."""
+    return make_agent(spec, game)
+
+
+class Player:
+    """The player of a seat; a search shrinks while many games want to move at once.
+
+    Args:
+        spec: any player's.
+        game: what it plays.
+        seed: seed of its choices.
+
+    Raises:
+        ValueError: if there is no such player.
+    """
+
+    def __init__(self, spec: str, game: Game, seed: int) -> None:
+        self.spec, self._game, self._seed = spec, game, seed
+        parsed = parse_spec(spec)
+        self._effort, self._shrinks = parsed.effort, parsed.policy is None and parsed.method in LEAST_EFFORT
+        self._method = parsed.method or ""
+        self._agents: dict[int, Agent] = {}
+        self.act(1)  # an error now, not in mid-game
+
+    def act(self, busy: int) -> Agent:
+        """The agent that plays now.
+
+        Args:
+            busy: how many moves are being computed, this one included.
+        """
+        effort = self._effort
+        if self.spec in (PRETRAINED, "greedy"):
+            return _shared(self.spec, self._game)
+        if self._shrinks:
+            while effort * busy > self._effort and effort // SHRINK >= LEAST_EFFORT[self._method]:
+                effort //= SHRINK
+        if effort not in self._agents:
+            spec = self.spec if effort == self._effort else f"{self._method}:{effort}"
+            self._agents[effort] = make_agent(spec, self._game, self._seed)
+        return self._agents[effort]
