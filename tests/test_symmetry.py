@@ -22,7 +22,7 @@ from trick_envs.engine.observation import Block, Layout, Unit
 from trick_envs.engine.registry import game_type, load_game
 from trick_envs.engine.symmetry import Relabelling, by_suit
 from trick_envs.matches.match import Match
-from trick_envs.matches.replay import play_deal, replay, start_match
+from trick_envs.matches.replay import replay, start_match
 
 SYMMETRIC = [(name, players) for name, players in TABLES if game_type(name).suit_symmetric]
 every_table = pytest.mark.parametrize(("name", "players"), SYMMETRIC, ids=[f"{name}-{n}" for name, n in SYMMETRIC])
@@ -53,15 +53,18 @@ def sights(record: dict[str, Any]) -> Sights:
     match, seats, seen, vectors = start_match(record, record["deals"], whole=True), [], [], []
     game = match.game
 
-    def take_in(match: Match, *_: Any) -> None:
+    def take_in() -> None:
         seats.append(int(match.states["seat"][0]))
         seen.append([look(game, match.states, seat) for seat in range(game.num_players)])
         vectors.append(np.zeros(game.state_layout.size, np.int8))
         game.kernels.write_full_state(match.states, 0, vectors[-1])
 
-    for number, deal in enumerate(record["deals"]):
-        play_deal(match, number, deal, take_in)
-    take_in(match)
+    for deal in record["deals"]:
+        for seat, card in deal["actions"]:
+            assert seat == match.states["seat"][0]
+            take_in()
+            match.step(game.deck.parse(card))
+    take_in()
     views, masks = (
         np.array([[np.frombuffer(pair[i], np.int8) for pair in moment] for moment in seen]) for i in range(2)
     )

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,9 @@ from trick_envs.engine.game import Game
 from trick_envs.engine.observation import VERSION
 from trick_envs.engine.state import States
 from trick_envs.errors import InputError, MissingExtraError
+
+if TYPE_CHECKING:
+    import onnxruntime
 
 METADATA_KEY = "trick_envs"
 FORMAT = 1
@@ -28,7 +32,7 @@ def observation_version(game: Game) -> str:
     return f"{game.type.version}-{hashlib.sha256(repr(blocks).encode()).hexdigest()[:12]}"
 
 
-def policy_metadata(game: Game, run: dict[str, Any]) -> dict[str, Any]:
+def policy_metadata(game: Game, run: Mapping[str, object]) -> dict[str, object]:
     """The metadata of a policy file.
 
     Args:
@@ -45,7 +49,7 @@ def policy_metadata(game: Game, run: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _session(model: bytes) -> Any:
+def _session(model: bytes) -> onnxruntime.InferenceSession:
     """An ``onnxruntime`` session of a model, on one thread."""
     try:
         import onnxruntime

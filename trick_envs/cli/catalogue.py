@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from trick_envs.agents.pretrained import load_manifest, pretrained_file, pretrained_players
 from trick_envs.engine.registry import game_names, game_type, load_game
 from trick_envs.interfaces.describe import number_range
 
+if TYPE_CHECKING:
+    from rich.table import Table
 
-def games_table() -> Any:
+
+def games_table() -> Table:
     """All games as a table for the terminal."""
     from rich.table import Table
 
@@ -31,7 +34,7 @@ def games_table() -> Any:
     return table
 
 
-def policies_table() -> Any:
+def policies_table() -> Table:
     """All trained policies as a table for the terminal."""
     from rich.box import SIMPLE
     from rich.table import Table

@@ -9,7 +9,7 @@ import statistics
 import time
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,6 +18,10 @@ from trick_envs.engine.batch import BatchEnv
 from trick_envs.engine.registry import game_names, game_type, load_game
 from trick_envs.errors import InputError
 from trick_envs.evaluation.bench_start import start_times
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
 
 SECTIONS = {
     "playouts": "random cards, no observations, plays/s",
@@ -36,7 +40,7 @@ SECONDS = 0.5  # per run
 MIN_DECISIONS = 200  # of a search
 
 
-def run_bench(only: Sequence[str], games: Sequence[str], console: Any) -> dict[str, dict[str, float]]:
+def run_bench(only: Sequence[str], games: Sequence[str], console: Console) -> dict[str, dict[str, float]]:
     """Runs the benchmarks.
 
     Args:
@@ -213,7 +217,7 @@ def add_section(name: str, meaning: str, measure: Callable[[], dict[str, float]]
     _WHOLE[name] = measure
 
 
-def bench_table(figures: dict[str, dict[str, float]]) -> Any:
+def bench_table(figures: dict[str, dict[str, float]]) -> Table:
     """The figures as a table for the terminal."""
     from rich.table import Table
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +27,9 @@ from trick_envs.evaluation.intervals import half_width_95
 from trick_envs.evaluation.seeds import Purpose, match_seeds, player_seeds
 from trick_envs.matches.loop import choose_actions
 from trick_envs.matches.seating import seatings
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 MAX_GAMES = 4096  # that are played side by side
 
@@ -54,7 +57,7 @@ class Result:
     margin_as_one: float
     half_width_as_one: float
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, str | int | float]:
         """For JSON."""
         return asdict(self)
 
@@ -207,7 +210,7 @@ def _play_one_deal_each(
     return points
 
 
-def results_table(results: Sequence[Result], title: str, verdicts: Sequence[str] = ()) -> Any:
+def results_table(results: Sequence[Result], title: str, verdicts: Sequence[str] = ()) -> Table:
     """Results as a table for the terminal, with a verdict on each where there are any."""
     from rich.table import Table
 

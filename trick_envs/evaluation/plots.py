@@ -6,9 +6,13 @@ import math
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trick_envs.files import replacing
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 COLOURS = ("#1f6f8b", "#c8553d", "#588157", "#8e6c8a", "#b8860b", "#4a4e69")
 
@@ -28,7 +32,7 @@ def in_time(history: list[dict[str, Any]]) -> tuple[list[float], str]:
 
 
 def draw_margins(
-    axes: Any,
+    axes: Axes,
     history: list[dict[str, Any]],
     positions: list[float],
     label: str,
@@ -65,7 +69,7 @@ def draw_margins(
         axes.legend()
 
 
-def draw_stages(axes: Any, history: list[dict[str, Any]], positions: list[float]) -> None:
+def draw_stages(axes: Axes, history: list[dict[str, Any]], positions: list[float]) -> None:
     """A dotted line where a stage of the run ends and the next one begins."""
     for (before, after), position in zip(pairwise(history), positions, strict=False):
         if after["stage"] != before["stage"]:
@@ -103,6 +107,6 @@ def heat_map(
     _save(figure, path)
 
 
-def _save(figure: Any, path: Path) -> None:
+def _save(figure: Figure, path: Path) -> None:
     with replacing(path) as temporary:
         figure.savefig(temporary, format="png", dpi=150)

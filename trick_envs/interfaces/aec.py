@@ -24,6 +24,7 @@ from trick_envs.errors import IllegalAction, InputError
 from trick_envs.interfaces.rendering import ALL, FPS, MODES, Rendered, Rendering
 from trick_envs.matches.fixed_deals import GivenDeal, read_dealer, read_deals
 from trick_envs.matches.match import Match
+from trick_envs.matches.record import Record
 from trick_envs.matches.viewing import match_view
 from trick_envs.view import TableView
 
@@ -125,7 +126,7 @@ class RawEnv(AECEnv[str, Observation, int | None]):
         """The space of an agent's actions: the same object at every call."""
         return self.action_spaces[agent]
 
-    def reset(self, seed: int | None = None, options: Mapping[str, Any] | None = None) -> None:
+    def reset(self, seed: int | None = None, options: Mapping[str, object] | None = None) -> None:
         """Starts a match.
 
         Args:
@@ -272,7 +273,7 @@ class RawEnv(AECEnv[str, Observation, int | None]):
         """The position: an array of one record, as agents take it; to be read only."""
         return self._states
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> Record:
         """The match so far, as a JSON-serialisable dict that never changes once returned (see ``Match.record``)."""
         if self._match is None:
             raise RuntimeError("record() needs a match: call reset() first")
@@ -303,11 +304,11 @@ class RawEnv(AECEnv[str, Observation, int | None]):
 
     # --- inside --------------------------------------------------------------------------------------------------
 
-    def _extra(self) -> dict[str, Any]:
+    def _extra(self) -> dict[str, bool | int]:
         """What the match does not know: an end by an illegal action, and how many seats have made their dead step."""
         return {"illegal": self._illegal, "dead_steps": len(self.possible_agents) - len(self.agents)}
 
-    def _check_extra(self, extra: Any, match: Match) -> None:
+    def _check_extra(self, extra: object, match: Match) -> None:
         expected = {"illegal": bool, "dead_steps": int}
         if not isinstance(extra, dict) or {name: type(value) for name, value in extra.items()} != expected:
             raise InputError(f"a saved match with {extra!r}")
@@ -347,7 +348,7 @@ class RawEnv(AECEnv[str, Observation, int | None]):
         self._deads_step_first()
         self._finished = self._illegal = True
 
-    def _read_options(self, options: Mapping[str, Any]) -> list[GivenDeal]:
+    def _read_options(self, options: Mapping[str, object]) -> list[GivenDeal]:
         """The deals to be played instead of random ones."""
         for option in options:
             if option not in _RESET_OPTIONS:

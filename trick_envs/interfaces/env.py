@@ -37,7 +37,7 @@ class Env(RawEnv):
     _has_updated = False
     _ends_by_illegal = True
 
-    def reset(self, seed: int | None = None, options: Mapping[str, Any] | None = None) -> None:
+    def reset(self, seed: int | None = None, options: Mapping[str, object] | None = None) -> None:
         super().reset(seed, options)
         self._has_reset = self._has_updated = True
 

@@ -21,6 +21,7 @@ from trick_envs.interfaces.illegal_penalty import illegal_warning, worst_total
 from trick_envs.interfaces.masking import OBSERVATION_KEY, Masking
 from trick_envs.interfaces.rendering import FPS, MODES, Rendered
 from trick_envs.matches.loop import play_on
+from trick_envs.matches.record import Record
 from trick_envs.matches.seating import Opponent, Opponents, checked_seat, illegal_mode
 
 Observation: TypeAlias = npt.NDArray[np.float32] | dict[str, npt.NDArray[np.float32 | np.int8]]
@@ -182,7 +183,7 @@ class SeatEnv(gymnasium.Env[Observation, np.int64]):
         """The table as a picture, for notebooks, once there is a match."""
         return self.aec._repr_html_()
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> Record:
         """The match so far, as a JSON-serialisable dict (see the AEC environment)."""
         return self.aec.record()
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 from trick_envs.engine.cards import members
 from trick_envs.engine.game import Game
@@ -130,7 +129,7 @@ class Play:
     trick: tuple[Plays, int] | tuple[()] = ()
     score: tuple[int, ...] | None = None
     winners: tuple[int, ...] | None = None
-    _seen: dict[Any, TableView] = field(default_factory=dict, repr=False)
+    _seen: dict[tuple[str, int | None], TableView] = field(default_factory=dict, repr=False)
 
     @property
     def ends(self) -> str:

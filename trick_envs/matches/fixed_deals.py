@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -25,7 +24,7 @@ class GivenDeal:
     dealer: int | None = None
 
 
-def read_dealer(game: Game, dealer: Any, where: str) -> int | None:
+def read_dealer(game: Game, dealer: object, where: str) -> int | None:
     """A seat that deals, or ``None``.
 
     Raises:
@@ -33,13 +32,12 @@ def read_dealer(game: Game, dealer: Any, where: str) -> int | None:
     """
     if dealer is None:
         return None
-    whole = isinstance(dealer, (int, np.integer)) and not isinstance(dealer, bool)
-    if not whole or not 0 <= dealer < game.num_players:
+    if isinstance(dealer, bool) or not isinstance(dealer, (int, np.integer)) or not 0 <= dealer < game.num_players:
         raise InputError(f"{where}: expected a seat of 0 to {game.num_players - 1}, not {dealer!r}")
     return int(dealer)
 
 
-def read_deals(game: Game, deals: Any, where: str = "options['deals']") -> list[GivenDeal]:
+def read_deals(game: Game, deals: object, where: str = "options['deals']") -> list[GivenDeal]:
     """Reads a list of deals as in ``record()``: ``hands``, ``stock`` if the game has one, and optionally ``dealer``.
 
     Raises:
@@ -50,7 +48,7 @@ def read_deals(game: Game, deals: Any, where: str = "options['deals']") -> list[
     return [_read_deal(game, deal, f"{where}[{number}]") for number, deal in enumerate(deals)]
 
 
-def _read_deal(game: Game, deal: Any, where: str) -> GivenDeal:
+def _read_deal(game: Game, deal: object, where: str) -> GivenDeal:
     if not isinstance(deal, Mapping) or not isinstance(deal.get("hands"), Sequence):
         raise InputError(f"{where}: expected a dict with 'hands' (and 'dealer', 'stock'), not {deal!r}")
     hands, stock = deal["hands"], deal.get("stock") or []

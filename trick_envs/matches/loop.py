@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,7 @@ from trick_envs.engine.registry import load_game
 from trick_envs.engine.rng import checked_seed
 from trick_envs.engine.state import States
 from trick_envs.matches.match import Match
+from trick_envs.matches.record import Record
 
 NOBODY = -1
 
@@ -51,7 +52,7 @@ def play_on(table: Table, choose: Callable[[int], int], learner: int = NOBODY) -
 
 def play_match(
     game: str, agents: Mapping[int, Agent], seed: int, num_players: int | None = None, num_deals: int | None = None
-) -> dict[str, Any]:
+) -> Record:
     """Plays a match and returns its record.
 
     Args:

@@ -11,7 +11,7 @@ import json
 from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,7 @@ from trick_envs.engine.kernels.playing import DEAL_ENDED, ILLEGAL, MATCH_ENDED
 from trick_envs.engine.rng import checked_seed
 from trick_envs.errors import IllegalAction, InputError
 from trick_envs.matches.fixed_deals import GivenDeal
+from trick_envs.matches.record import DealRecord, Record
 
 _ENDS = DEAL_ENDED + MATCH_ENDED
 _MAGIC = b"trick_envs match 1 "
@@ -47,7 +48,7 @@ class Deal:
     actions: list[tuple[int, int]] = field(default_factory=list)
     score: list[int] | None = None
     rewards: list[float] = field(default_factory=list)
-    notes: dict[str, Any] = field(default_factory=dict)
+    notes: dict[str, object] = field(default_factory=dict)
 
 
 class Match:
@@ -73,7 +74,7 @@ class Match:
         self.states = np.zeros(1, game.dtype)
         self.deals: list[Deal] = []
         self.over = False
-        self.notes: dict[str, Any] = {}
+        self.notes: dict[str, object] = {}
         self.seat = -1
         self._given = tuple(given)
         self._bind()
@@ -159,21 +160,21 @@ class Match:
         bits = int(self.game.kernels.winners_bits(self.states))
         return [seat for seat in range(self.game.num_players) if (bits >> seat) & 1]
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> Record:
         """The match so far, as a JSON-serialisable dict that never changes once returned.
 
         ``options`` is there if one of them is not the default. ``deals`` has an entry per deal: ``dealer``, ``hands``
         as dealt, ``stock`` in drawing order, ``actions`` as ``[seat, card]``, and its ``score`` by seat (``None``
         while it is being played). What ``notes`` say stands behind the rest.
         """
-        game, deals = self.game, list[dict[str, Any]]()
+        game, deals = self.game, list[DealRecord]()
         for deal in self.deals:
             hands, stock = dealt(game, deal.order)
             actions = [[int(seat), game.deck.format(action)] for seat, action in deal.actions]
             score = None if deal.score is None else list(deal.score)
             told = {"dealer": deal.dealer, "hands": hands, "stock": stock, "actions": actions, "score": score}
-            deals.append({**told, **deepcopy(deal.notes)})
-        return {
+            deals.append(cast(DealRecord, {**told, **deepcopy(deal.notes)}))
+        record = {
             "game": game.name,
             "version": game.type.version,
             "num_players": game.num_players,
@@ -185,6 +186,7 @@ class Match:
             "winners": self.winners(),
             **deepcopy(self.notes),
         }
+        return cast(Record, record)
 
     def moment(self) -> str:
         """Where the match is, in words, such as ``seed 7, deal 2, player_3 to lead``."""
@@ -197,7 +199,7 @@ class Match:
 
     # --- bytes ---------------------------------------------------------------------------------------------------
 
-    def to_bytes(self, extra: Any = None) -> bytes:
+    def to_bytes(self, extra: object = None) -> bytes:
         """The match as bytes for ``from_bytes``: equal matches give equal bytes.
 
         Args:
@@ -254,7 +256,7 @@ class Match:
             raise InputError(f"a saved match of {len(deals)} deals, of which {len(self.deals)} can be played")
 
 
-def _key(game: Game, reward: str) -> list[Any]:
+def _key(game: Game, reward: str) -> list[object]:
     """What a saved match is bound to."""
     return [game.name, game.type.version, game.num_players, game.num_deals, game.options, reward]
 

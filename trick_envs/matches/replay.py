@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Mapping, Set
 from typing import Any
 
 from trick_envs.engine.registry import load_game
@@ -10,13 +10,13 @@ from trick_envs.engine.rng import checked_seed
 from trick_envs.errors import InputError
 from trick_envs.matches.fixed_deals import read_deals
 from trick_envs.matches.match import Match
+from trick_envs.matches.record import Record
 
 _NEEDED = {"game": str, "version": int, "num_players": int, "deals": list}
 _NEEDED_OF_A_DEAL = ("dealer", "hands", "actions", "score")
-OnPlay = Callable[[Match, int, str], None]  # the match, who is about to name a card, and the card
 
 
-def replay(record: Mapping[str, Any]) -> Match:
+def replay(record: Mapping[str, Any] | Record) -> Match:
     """Plays a record's deals and actions again, checking each, and everything else that it says.
 
     Returns:
@@ -46,7 +46,7 @@ def replay(record: Mapping[str, Any]) -> Match:
     return match
 
 
-def _check_same(told: Any, found: Any, where: str) -> None:
+def _check_same(told: object, found: object, where: str) -> None:
     """Checks that a part of a record says what the match says; it may have further keys.
 
     Raises:
@@ -64,17 +64,17 @@ def _check_same(told: Any, found: Any, where: str) -> None:
         raise InputError(f"{where} says {_short(told)}, but the cards say {_short(found)}")
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     """A value for a message; of a long list only how long it is."""
     text = repr(value)
     return text if len(text) <= 200 or not isinstance(value, list) else f"a list of {len(value)}"
 
 
-def _others(told: Mapping[str, Any], known: Set[str]) -> dict[str, Any]:
+def _others(told: Mapping[str, object], known: Set[str]) -> dict[str, object]:
     return {key: value for key, value in told.items() if key not in known}
 
 
-def start_match(record: Any, deals: Any, whole: bool) -> Match:
+def start_match(record: object, deals: object, whole: bool) -> Match:
     """The match of a record before its first card: the whole match, or a match of one deal."""
     if not isinstance(record, Mapping):
         raise InputError(f"a record: expected a dict such as record() returns, not {type(record).__name__}")
@@ -91,8 +91,8 @@ def start_match(record: Any, deals: Any, whole: bool) -> Match:
     return Match(game, 0 if seed is None else checked_seed(seed), read_deals(game, deals, where="deals"))
 
 
-def play_deal(match: Match, number: int, deal: Mapping[str, Any], on_play: OnPlay | None = None) -> None:
-    """Plays the actions of one deal of a record, checking each; ``on_play`` is called before each."""
+def play_deal(match: Match, number: int, deal: Mapping[str, object]) -> None:
+    """Plays the actions of one deal of a record, checking each."""
     before, actions = len(match.deals), deal.get("actions", [])
     if not isinstance(actions, (list, tuple)):
         raise InputError(f"deal {number + 1}: expected 'actions', a list of [seat, card], not {actions!r}")
@@ -107,9 +107,6 @@ def play_deal(match: Match, number: int, deal: Mapping[str, Any], on_play: OnPla
         if seat != acts:
             raise InputError(f"{where}: it is player_{acts}'s turn to {match.phase}, not player_{seat}'s")
         try:
-            named = match.game.deck.parse(card)
-            if on_play is not None:
-                on_play(match, seat, card)
-            match.step(named)
+            match.step(match.game.deck.parse(card))
         except ValueError as error:
             raise InputError(f"{where}: {error}") from None

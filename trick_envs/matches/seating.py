@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from inspect import signature
 from os import PathLike, fspath
-from typing import Any
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -57,23 +57,24 @@ class Opponents:
         self._given: list[Agent | Policy] = []
         self.players = np.array([self._number(opponent) for opponent in listed], np.int64)
 
-    def _number(self, opponent: Any) -> int:
+    def _number(self, opponent: object) -> int:
         if isinstance(opponent, PathLike):
             opponent = fspath(opponent)
+        player: Agent | Policy
         if isinstance(opponent, str):
             if opponent in _COMPILED:
                 return _COMPILED[opponent]
             if opponent in self._names:
                 return self._names.index(opponent)
-            name, agent = opponent, make_agent(opponent, self.game)
+            name, player = opponent, make_agent(opponent, self.game)
         else:
-            _check_player(opponent)
+            player = _checked_player(opponent)
             for number, known in enumerate(self.agents):
-                if known is opponent:
+                if known is player:
                     return number
-            name, agent = str(getattr(opponent, "name", opponent)), opponent
-            self._given.append(agent)
-        self.agents.append(agent)
+            name = str(getattr(player, "name", player))
+            self._given.append(player)
+        self.agents.append(player)
         self._names.append(name)
         return len(self.agents) - 1
 
@@ -114,11 +115,15 @@ class Opponents:
         return actions
 
 
-def _check_player(opponent: object) -> None:
-    """Raises a ``ValueError`` for what is neither an agent nor a function of observations and masks."""
+def _checked_player(opponent: object) -> Agent | Policy:
+    """An agent, or a function of observations and masks.
+
+    Raises:
+        ValueError: for anything else.
+    """
     is_class, hint = isinstance(opponent, type), ""
     if not is_class and (hasattr(opponent, "act") or _takes_two(opponent)):
-        return
+        return cast(Agent | Policy, opponent)
     if is_class:
         hint = ", which is a class: pass an object of it"
     elif hasattr(opponent, "predict"):
@@ -129,10 +134,10 @@ def _check_player(opponent: object) -> None:
     )
 
 
-def _takes_two(function: Any) -> bool:
+def _takes_two(function: object) -> bool:
     """Whether it can be called with observations and masks, as far as one can tell."""
     try:
-        signature(function).bind(None, None)
+        signature(cast(Callable[..., object], function)).bind(None, None)
     except TypeError:
         return False
     except ValueError:  # some builtins do not tell their arguments
@@ -154,7 +159,7 @@ def illegal_mode(illegal: str) -> int:
     return ILLEGAL_MODES.index(illegal)
 
 
-def checked_seat(seat: Any, game: Game, where: str) -> int:
+def checked_seat(seat: object, game: Game, where: str) -> int:
     """A seat as an integer, -1 for ``None``.
 
     Raises:
@@ -162,8 +167,7 @@ def checked_seat(seat: Any, game: Game, where: str) -> int:
     """
     if seat is None:
         return -1
-    whole = isinstance(seat, (int, np.integer)) and not isinstance(seat, bool)
-    if not whole or not 0 <= seat < game.num_players:
+    if isinstance(seat, bool) or not isinstance(seat, (int, np.integer)) or not 0 <= seat < game.num_players:
         raise InputError(f"{where}: expected None or a seat of 0 to {game.num_players - 1}, not {seat!r}")
     return int(seat)
 

@@ -7,10 +7,11 @@ from typing import Any
 
 from trick_envs.engine.inspect import dealt
 from trick_envs.matches.events import CardPlayed, DealScored, Play, TrickTaken, items_told, plays_of
+from trick_envs.matches.record import Record
 from trick_envs.matches.replay import replay
 
 
-def narrate(record: Mapping[str, Any]) -> str:
+def narrate(record: Mapping[str, Any] | Record) -> str:
     """A record as text: for each deal the hands, every trick with who takes it and why, and what the scores consist of.
 
     Raises:

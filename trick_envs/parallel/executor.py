@@ -13,9 +13,13 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Protocol, TypeVar, TypeVarTuple
 
 from trick_envs.parallel.threads import wait_passively
+
+Args = TypeVarTuple("Args")
+Result = TypeVar("Result")
+Shared = TypeVar("Shared")
 
 
 class TaskExecutor(Protocol):
@@ -26,10 +30,10 @@ class TaskExecutor(Protocol):
         """How many tasks should be submitted at a time, so that no worker waits: 1 in this process, which works while
         it submits, else two per worker."""
 
-    def submit(self, fn: Callable[..., Any], /, *args: Any) -> Future[Any]:
+    def submit(self, fn: Callable[[*Args], Result], /, *args: *Args) -> Future[Result]:
         """Runs a function of a module with these arguments."""
 
-    def share(self, value: Any) -> Any:
+    def share(self, value: Shared) -> Shared:
         """An argument for many tasks, such as the weights of a network: with Ray, it travels once to every node."""
 
 
@@ -38,12 +42,12 @@ class ThisProcess:
 
     in_flight = 1
 
-    def submit(self, fn: Callable[..., Any], /, *args: Any) -> Future[Any]:
-        future: Future[Any] = Future()
+    def submit(self, fn: Callable[[*Args], Result], /, *args: *Args) -> Future[Result]:
+        future: Future[Result] = Future()
         future.set_result(fn(*args))
         return future
 
-    def share(self, value: Any) -> Any:
+    def share(self, value: Shared) -> Shared:
         return value
 
 
@@ -59,10 +63,10 @@ class Processes:
         self._pool = pool
         self.in_flight = 2 * workers
 
-    def submit(self, fn: Callable[..., Any], /, *args: Any) -> Future[Any]:
+    def submit(self, fn: Callable[[*Args], Result], /, *args: *Args) -> Future[Result]:
         return self._pool.submit(fn, *args)
 
-    def share(self, value: Any) -> Any:
+    def share(self, value: Shared) -> Shared:
         return value
 
 

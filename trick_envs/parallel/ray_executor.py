@@ -16,11 +16,16 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import Any, TypeVar, TypeVarTuple
 
 from trick_envs.errors import InputError, MissingExtraError
 from trick_envs.parallel.threads import wait_passively
 from trick_envs.sources import digest_of_all, sources_digest
+
+Args = TypeVarTuple("Args")
+Result = TypeVar("Result")
+Shared = TypeVar("Shared")
 
 LOCAL = "local"
 LOST = 10  # how often a task may lose its node or process
@@ -81,7 +86,7 @@ class RayExecutor:
         digest: of the code that all nodes need to have; ``None``: they are this machine.
     """
 
-    def __init__(self, ray: Any, digest: str | None) -> None:
+    def __init__(self, ray: ModuleType, digest: str | None) -> None:
         self._ray, self._digest = ray, digest
         self._run = ray.remote(num_cpus=1, max_retries=LOST)(_run)
         self._cores, self._looked = 1, -LOOK_AGAIN
@@ -93,22 +98,22 @@ class RayExecutor:
             self._cores, self._looked = max(1, int(self._ray.cluster_resources().get("CPU", 0))), now
         return 2 * self._cores
 
-    def submit(self, fn: Callable[..., Any], /, *args: Any) -> Future[Any]:
+    def submit(self, fn: Callable[[*Args], Result], /, *args: *Args) -> Future[Result]:
         return _RayFuture(self._run.remote(self._digest, fn, *args), self._ray)
 
-    def share(self, value: Any) -> Any:
+    def share(self, value: Shared) -> Shared:
         return self._ray.put(value) if value else value
 
 
-class _RayFuture(Future[Any]):
+class _RayFuture(Future[Result]):
     """The result of a task, or the error that it raised."""
 
-    def __init__(self, reference: Any, ray: Any) -> None:
+    def __init__(self, reference: Any, ray: ModuleType) -> None:
         super().__init__()
         self._reference, self._ray = reference, ray
         reference.future().add_done_callback(self._settle)
 
-    def _settle(self, done: Future[Any]) -> None:
+    def _settle(self, done: Future[Result]) -> None:
         error = done.exception()
         if error is None:
             self.set_result(done.result())
@@ -121,9 +126,9 @@ class _RayFuture(Future[Any]):
         return True
 
 
-def _run(digest: str | None, fn: Callable[..., Any], *args: Any) -> Any:
+def _run(digest: str | None, fn: Callable[[*Args], Result], *args: *Args) -> Result:
     if digest not in (None, code_digest()):
-        raise InputError(f"{os.uname().nodename} has another version of trick_envs than the machine of the command")
+        raise InputError(f"{socket.gethostname()} has another version of trick_envs than the machine of the command")
     return fn(*args)
 
 

@@ -70,7 +70,7 @@ class Card(NamedTuple):
     x: float
     y: float
     width: float
-    face: tuple[Any, ...]
+    face: tuple[Item, ...]
     dim: bool
 
 
@@ -188,7 +188,7 @@ class Pen:
         flat = tuple(round(scale * value, 2) for point in points for value in point)
         self.items.append(Shape(x, y, flat, fill, opacity))
 
-    def card(self, x: float, y: float, width: float, face: tuple[Any, ...], dim: bool = False) -> None:
+    def card(self, x: float, y: float, width: float, face: tuple[Item, ...], dim: bool = False) -> None:
         """A card with its top left corner at ``x``, ``y``."""
         self.items.append(Card(x, y, width, face, dim))
 

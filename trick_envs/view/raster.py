@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from math import ceil, floor
-from typing import Any
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -12,10 +12,16 @@ import numpy.typing as npt
 from trick_envs.view.pen import FONTS, Box, Card, Drawing, Item, Shape, Text
 from trick_envs.view.style import DIM, rgb
 
+if TYPE_CHECKING:
+    from PIL.Image import Image as Picture
+    from PIL.ImageDraw import ImageDraw
+    from PIL.ImageFont import FreeTypeFont
+
 _FINE = 4  # times finer, then averaged
 _MARGIN = 4  # pixels around a card for its shadow
 
-Sprite = list[tuple[int, int, tuple[int, int, int], Any]]  # masks of one colour each, and where they go
+# Masks of one colour each, and where they go.
+Sprite: TypeAlias = "list[tuple[int, int, tuple[int, int, int], Picture]]"
 
 
 def to_pixels(drawing: Drawing, width: int, height: int) -> npt.NDArray[np.uint8]:
@@ -26,7 +32,7 @@ def to_pixels(drawing: Drawing, width: int, height: int) -> npt.NDArray[np.uint8
 
 
 @lru_cache(16)
-def _ground(width: int, height: int, items: tuple[Item, ...]) -> Any:
+def _ground(width: int, height: int, items: tuple[Item, ...]) -> Picture:
     from PIL import Image
 
     image = Image.new("RGB", (width, height))
@@ -34,7 +40,7 @@ def _ground(width: int, height: int, items: tuple[Item, ...]) -> Any:
     return image
 
 
-def _paint(image: Any, items: tuple[Item, ...]) -> None:
+def _paint(image: Picture, items: tuple[Item, ...]) -> None:
     for item in items:
         left, top = floor(item.x), floor(item.y)
         rest = item._replace(x=round(item.x - left, 1), y=round(item.y - top, 1))
@@ -47,7 +53,7 @@ def _paint(image: Any, items: tuple[Item, ...]) -> None:
 
 
 @lru_cache(4096)
-def _card(card: Card) -> Any:
+def _card(card: Card) -> Picture:
     """A card with its shadow as RGBA: premultiplied while painting, so that no dark rim shows."""
     from PIL import Image
 
@@ -65,7 +71,7 @@ def _card(card: Card) -> Any:
     return colour
 
 
-def _over(colour: Any, alpha: Any, at: tuple[int, int], fill: tuple[int, int, int], mask: Any) -> None:
+def _over(colour: Picture, alpha: Picture, at: tuple[int, int], fill: tuple[int, int, int], mask: Picture) -> None:
     """Paints one colour over pixels that may be transparent."""
     from PIL import Image
 
@@ -80,10 +86,10 @@ def _over(colour: Any, alpha: Any, at: tuple[int, int], fill: tuple[int, int, in
 
 
 @lru_cache(8192)
-def _sprite(item: Any) -> Sprite:
-    if type(item) is Box:
+def _sprite(item: Box | Text | Shape) -> Sprite:
+    if isinstance(item, Box):
         return _box(item)
-    return _text(item) if type(item) is Text else _shape(item)
+    return _text(item) if isinstance(item, Text) else _shape(item)
 
 
 def _box(item: Box) -> Sprite:
@@ -105,7 +111,7 @@ def _box(item: Box) -> Sprite:
     return found
 
 
-def _rounded(draw: Any, item: Box, pad: int, grown: float, value: int) -> None:
+def _rounded(draw: ImageDraw, item: Box, pad: int, grown: float, value: int) -> None:
     x, y = (item.x + pad - grown) * _FINE, (item.y + pad - grown) * _FINE
     width, height = (item.width + 2 * grown) * _FINE, (item.height + 2 * grown) * _FINE
     radius = max(min(item.radius + grown, (item.width + 2 * grown) / 2, (item.height + 2 * grown) / 2), 0) * _FINE
@@ -124,7 +130,7 @@ def _shape(item: Shape) -> Sprite:
     return [(left, top, rgb(item.fill), _finish(mask, item.opacity))]
 
 
-def _finish(mask: Any, opacity: float) -> Any:
+def _finish(mask: Picture, opacity: float) -> Picture:
     mask = mask.reduce(_FINE)
     return mask if opacity == 1 else mask.point(lambda value: round(opacity * value))
 
@@ -142,7 +148,7 @@ def _text(item: Text) -> Sprite:
 
 
 @lru_cache(256)
-def _font(size: float, bold: bool) -> Any:
+def _font(size: float, bold: bool) -> FreeTypeFont:
     from PIL import ImageFont
 
     return ImageFont.truetype(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import lru_cache
 from html import escape
-from typing import Any
 
 from trick_envs.view.pen import EM, Box, Card, Drawing, Item, Shape, Text, outlines
 from trick_envs.view.style import DIM
@@ -33,10 +32,10 @@ def _item(item: Item) -> str:
 
 
 @lru_cache(4096)
-def _plain(item: Any) -> str:
-    if type(item) is Box:
+def _plain(item: Box | Text | Shape) -> str:
+    if isinstance(item, Box):
         return _box(item)
-    return _text(item) if type(item) is Text else _shape(item)
+    return _text(item) if isinstance(item, Text) else _shape(item)
 
 
 def _box(item: Box) -> str:

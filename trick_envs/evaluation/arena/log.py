@@ -56,7 +56,7 @@ class Log:
                 what = "line" if number else "file"  # without its first line the file says nothing
                 raise InputError(f"{path}, line {number + 1}: not written by trick arena; delete the {what}") from None
 
-    def _check(self, found: dict[str, Any], wanted: dict[str, Any]) -> None:
+    def _check(self, found: dict[str, Any], wanted: dict[str, object]) -> None:
         for name, value in wanted.items():
             held = purpose_name(found[name]) if name == "purpose" else found[name]
             if held != value:
@@ -73,7 +73,7 @@ class Log:
             os.fsync(file.fileno())
 
 
-def settings(plan: Plan) -> dict[str, Any]:
+def settings(plan: Plan) -> dict[str, object]:
     """Everything that the chunks of a plan depend on, except for the players."""
     return {
         "format": FORMAT,

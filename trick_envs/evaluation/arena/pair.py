@@ -5,14 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from trick_envs.agents import Actions, Agent
+from trick_envs.agents.agent import Masks, Observations
 from trick_envs.agents.policy_files import PolicyFiles, make_agent_from
 from trick_envs.engine.batch import BatchEnv
 from trick_envs.engine.game import Game
+from trick_envs.engine.state import States
 from trick_envs.evaluation.arena.schedule import Plan, Player
 from trick_envs.evaluation.duplicate import Result, make_result, play_margins, short_name
 from trick_envs.evaluation.intervals import half_width_95, half_width_at_any_time_95
@@ -60,7 +61,7 @@ class _Timed:
         self.name, self.seed = agent.name, agent.seed
         self._agent, self.decisions, self.seconds = agent, 0, 0.0
 
-    def act(self, observations: Any, action_masks: Any, states: Any = None) -> Actions:
+    def act(self, observations: Observations, action_masks: Masks, states: States | None = None) -> Actions:
         began = time.perf_counter()
         actions = self._agent.act(observations, action_masks, states)
         self.seconds += time.perf_counter() - began

@@ -7,7 +7,7 @@ import io
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from trick_envs.errors import MissingExtraError
 from trick_envs.evaluation.arena.pair import Pair
@@ -15,6 +15,9 @@ from trick_envs.evaluation.arena.schedule import Plan
 from trick_envs.evaluation.duplicate import Result, short_name
 from trick_envs.evaluation.plots import heat_map
 from trick_envs.files import write_json, write_text
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 
 class Standings:
@@ -76,7 +79,7 @@ class Standings:
         wanted = [(one, other) for one in self.names for other in self.names]
         return [self.results[names] for names in wanted if names in self.results]
 
-    def about(self) -> dict[str, Any]:
+    def about(self) -> dict[str, object]:
         """What was played, for JSON."""
         plan = self.plan
         return {
@@ -86,7 +89,7 @@ class Standings:
             "purpose": plan.purpose.name.lower(),
         }
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """For JSON: the same for the same plan and code, on the same machine, to the last bit."""
         plan = self.plan
         return {
@@ -130,7 +133,7 @@ class Standings:
         lines += [[name, *self._cells(name)] for name in self.names]
         return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
-    def table(self) -> Any:
+    def table(self) -> Table:
         """The cross table for the terminal."""
         from rich.box import SIMPLE
         from rich.table import Table
