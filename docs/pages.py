@@ -28,6 +28,7 @@ from trick_envs.interfaces.describe import describe_game, number_range
 from trick_envs.matches.match import Match
 from trick_envs.matches.viewing import match_view
 from trick_envs.view import svg
+from trick_envs.view.guide import Guide, guide_markdown, guide_of, rule_svg, rule_words
 
 ROOT = Path(__file__).parent.parent
 TRICK = "The trick command"
@@ -68,6 +69,9 @@ def _files() -> Iterator[tuple[str, str]]:
     for name in game_names():
         yield f"games/{name}.md", game_page(name)
         yield f"games/{name}.svg", picture(load_game(name))
+        if guide := guide_of(name):
+            for number, rule in enumerate(guide.pages):
+                yield f"games/{name}-{number}.svg", rule_svg(guide, rule)
     yield "games/gallery.txt", gallery()
     yield "reference/generated/fields.txt", fields_table()
     yield "reference/generated/config.md", config_page()
@@ -87,9 +91,19 @@ def game_page(name: str) -> str:
     kind = game_type(name)
     title, _, rest = describe_game(name).partition("\n")
     picture = f"```{{figure}} {name}.svg\n:alt: A table of {kind.title} as player_0 sees it\n:class: table\n```"
+    guide = guide_of(name)
+    if guide is not None:  # the docstring stands with the code, below
+        rest = rest.replace(
+            inspect.getdoc(kind.modules[0]) or "", f"## How to play\n\n{guide_markdown(name, _rule_figure)}"
+        )
     rest = rest.replace(" … ", "\N{NO-BREAK SPACE}…\N{NO-BREAK SPACE}")
     parts = [title, picture, rest, _usage(kind), _policies(kind), _versions(kind), _rules(kind)]
     return "\n\n".join(part.strip() for part in parts if part) + "\n"
+
+
+def _rule_figure(guide: Guide, number: int) -> str:
+    """The picture of a rule in a page."""
+    return f"![{rule_words(guide, guide.pages[number])}]({guide.game}-{number}.svg)"
 
 
 def _usage(kind: GameType) -> str:

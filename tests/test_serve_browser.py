@@ -190,6 +190,26 @@ def test_the_keyboard_is_enough(open_page, address):
     expect(page.locator("#viewer")).to_be_visible()
 
 
+def test_the_rules_show_a_picture_for_each(open_page, address):
+    page = open_page(PHONE, has_touch=True)
+    page.goto(address)
+    expect(page.locator("#hand.ready")).to_be_visible()
+    page.get_by_role("button", name="Rules").tap()
+    expect(page.locator("#rules .goal")).to_contain_text("Capture as many points")
+    rules = page.locator("#rules .rule").count()
+    assert rules > 5
+    page.wait_for_function("() => [...document.images].every((image) => !image.closest('#rules') || image.src)")
+    for image in page.locator("#rules .rule img").all():
+        image.scroll_into_view_if_needed()
+        page.wait_for_function("(image) => image.complete && image.naturalWidth > 0", arg=image.element_handle())
+        assert image.bounding_box()["width"] >= image.evaluate("(image) => image.naturalWidth") - 1  # no letters shrink
+        assert image.get_attribute("alt")
+    assert page.locator("#rules .rule img").count() == rules
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.locator("#rules .close").tap()
+    expect(page.locator("#rules")).to_be_hidden()
+
+
 def test_two_tabs_play_two_games(open_page, address):
     one, other = open_page(), open_page()
     short_game(one, address)

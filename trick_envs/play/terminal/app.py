@@ -22,6 +22,7 @@ from trick_envs.play.session import Session
 from trick_envs.play.terminal.card_input import Choice, choices, named
 from trick_envs.play.terminal.drawing import FAINT, Drawing
 from trick_envs.view import TableView
+from trick_envs.view.guide import guide_markdown
 from trick_envs.view.words import signed
 
 TALL = 36  # lines from which seats stand apart
@@ -342,8 +343,8 @@ class PlayApp(App[Exception | None]):
             self._answer.set_result(TAKE_BACK)
 
     def action_rules(self) -> None:
-        """The rules of the game, as its rules file begins."""
-        self.push_screen(Page(Markdown(self.session.game.type.modules[0].__doc__ or "")))
+        """The rules of the game for people."""
+        self.push_screen(Page(Markdown(guide_markdown(self.session.game.name))))
 
     def action_tricks(self) -> None:
         """All tricks so far."""

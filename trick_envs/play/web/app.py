@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import ipaddress
 import json
 import logging
@@ -32,6 +31,7 @@ from trick_envs.engine.registry import game_names, game_type, load_game
 from trick_envs.engine.state import fields
 from trick_envs.matches.match import Match
 from trick_envs.play.advice import hint_data
+from trick_envs.play.guides import guide_data
 from trick_envs.play.session import PERSON, Session, default_player, seated
 from trick_envs.play.web.frames import Layout, Snapshot, frame_data, names
 from trick_envs.play.web.replays import Replay
@@ -50,6 +50,7 @@ from trick_envs.play.web.validation import (
     whole,
 )
 from trick_envs.view import card_svg
+from trick_envs.view.guide import guide_of, rule_svg
 from trick_envs.view.words import card_words
 
 STATIC = Path(__file__).parent / "static"
@@ -162,6 +163,7 @@ class Api:
         threads, thinking = self.threads, self.thinking
         api = [
             Route("/choices", answer(lambda request: choices(self.first), threads)),
+            Route("/guides/{game}", answer(show_guide, threads)),
             Route("/games", post(self.new_game, threads), methods=["POST"]),
             Route("/games/{game}", self._in_turn(self.show_game)),
             Route("/games/{game}/plays", self._in_turn(self.play), methods=["POST"]),
@@ -179,6 +181,7 @@ class Api:
             Route("/replay", page("replay.html")),
             Route("/replay/{replay}", page("replay.html")),
             Route("/cards/{game}/{players}/{card}.svg", card_picture),
+            Route("/guides/{game}/{page}.svg", rule_picture),
             Mount("/static", StaticFiles(directory=STATIC)),
             Mount("/api", routes=api),
         ]
@@ -416,14 +419,7 @@ def about_type(name: str) -> Any:
             option: {"default": default, "meaning": declared[option].meaning}
             for option, default in kind.options.items()
         },
-        "rules": rules(inspect.getdoc(kind.modules[0]) or ""),
     }
-
-
-def rules(docstring: str) -> list[str]:
-    """The paragraphs of a docstring, each on one line, without the marks of code."""
-    paragraphs = re.split(r"\n\s*\n", docstring)
-    return [" ".join(paragraph.split()).replace("``", "").replace("*", "") for paragraph in paragraphs]
 
 
 @lru_cache(maxsize=64)
@@ -493,6 +489,26 @@ async def card_picture(request: Request) -> Response:
     kind = None if asked["card"] == "back" else whole(asked["card"], "card", 0, deck.kinds - 1)
     kept = {"cache-control": "max-age=86400"}
     return Response(card_svg(deck, kind, game=asked["game"]), media_type="image/svg+xml", headers=kept)
+
+
+def show_guide(request: Request) -> Any:
+    """The rules of a game for people."""
+    try:
+        return guide_data(request.path_params["game"])
+    except ValueError as error:
+        raise ApiError(404, str(error)) from None
+
+
+async def rule_picture(request: Request) -> Response:
+    """The picture of a page of a guide, by its number."""
+    try:
+        guide = guide_of(request.path_params["game"])
+    except ValueError as error:
+        raise ApiError(404, str(error)) from None
+    if guide is None:
+        raise ApiError(404, "this game has no pictures of its rules")
+    page = guide.pages[whole(request.path_params["page"], "page", 0, len(guide.pages) - 1)]
+    return Response(rule_svg(guide, page), media_type="image/svg+xml", headers={"cache-control": "max-age=3600"})
 
 
 async def refused(request: Request, error: Exception) -> Response:

@@ -454,7 +454,6 @@ function fillPlayers() {
   $("players").replaceChildren(...game.players.map((count) => option(count, `${count}`)));
   $("players").value = String(game.default_players);
   $("options").replaceChildren(...Object.entries(game.options).map(([name, one]) => h("label", { class: "check" }, h("input", { type: "checkbox", name, checked: one.default }), ` ${one.meaning}`)));
-  $("rules-text").replaceChildren(...game.rules.map((paragraph) => h("p", {}, paragraph)));
   fillSeats();
 }
 
@@ -500,6 +499,32 @@ function chosen() {
     ...(boxes.length ? { options: Object.fromEntries(boxes.map((box) => [box.name, box.checked])) } : {}),
     ...(seed ? { seed: Number(seed) } : {}),
   };
+}
+
+// --- rules ----------------------------------------------------------------------------------------------------------
+
+const guides = new Map(); // by the name of the game: what the server tells of its rules
+
+async function guideOf(name) {
+  if (!guides.has(name)) guides.set(name, await ask(`/api/guides/${name}`));
+  return guides.get(name);
+}
+
+/** A rule: its title, its picture, what it says. */
+function rulePage(guide, number) {
+  const page = guide.pages[number];
+  return h("section", { class: "rule" },
+    page.title ? h("h3", {}, page.title) : null,
+    h("p", {}, page.text),
+    page.words ? h("img", { src: `/guides/${guide.game}/${number}.svg`, alt: page.words, loading: "lazy" }) : null);
+}
+
+async function fillRules() {
+  const name = about?.name || $("game").value;
+  const guide = await guideOf(name);
+  $("rules-text").replaceChildren(
+    ...(guide.goal ? [h("p", { class: "goal" }, h("b", {}, "The goal: "), guide.goal)] : []),
+    h("div", { class: "pages" }, ...guide.pages.map((_, number) => rulePage(guide, number))));
 }
 
 // --- keys and clicks ------------------------------------------------------------------------------------------------
@@ -552,6 +577,7 @@ function paper(name) {
     document.querySelector(`[aria-controls="${other}"]`).setAttribute("aria-expanded", String(!$(other).hidden));
   }
   if (on && name === "last-trick") fillLast();
+  if (on && name === "rules") guarded(fillRules);
   if (on) $(name).scrollTop = 0;
 }
 
@@ -565,6 +591,7 @@ $("stage").addEventListener("click", (event) => {
   else closePapers();
 });
 $("show-hints").addEventListener("click", () => guarded(toggleHints));
+for (const button of document.querySelectorAll(".close")) button.addEventListener("click", closePapers);
 for (const button of document.querySelectorAll("[aria-controls]")) {
   button.addEventListener("click", () => paper(button.getAttribute("aria-controls")));
 }
