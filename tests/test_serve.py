@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+import os
 import random
 import re
 import socket
@@ -12,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -49,8 +51,8 @@ ADDRESS = "http://127.0.0.1:8000"
 class Browser:
     """What a page of the server may send."""
 
-    def __init__(self) -> None:
-        self.pages = Api("pepper")
+    def __init__(self, folder: Path | None = None) -> None:
+        self.pages = Api("pepper", folder)
         self.client = TestClient(self.pages.application(LOOPBACK), base_url=ADDRESS, raise_server_exceptions=False)
 
     def get(self, path: str) -> Any:
@@ -406,6 +408,138 @@ def test_a_server_on_all_addresses_answers_to_every_one_of_them(monkeypatch):
     assert loopback.get("/", headers={"host": "192.168.7.9:8000"}).status_code == 400
 
 
+# --- games on disk ----------------------------------------------------------------------------------------------------
+
+
+def test_games_come_back_after_a_restart_and_stand_in_a_list_of_their_browser(tmp_path):
+    first = Browser(tmp_path)
+    about, frame = first.deal(game="donguri", num_players=3, num_deals=1, seed=5)
+    untouched, _ = first.deal(game="donguri")
+    for _ in range(3):
+        reply = first.play(about, frame, frame["legal"][0]).json()
+        frame = reply["frames"][-1]
+    again = Browser(tmp_path)  # the server after a restart, and the same browser
+    again.client.cookies = first.client.cookies
+    back = again.get(f"/games/{about['id']}").json()
+    assert {**back["frames"][-1], "told": "", "events": []} == {**frame, "told": "", "events": []}
+    assert back["game"]["log"] == first.get(f"/games/{about['id']}").json()["game"]["log"]
+    assert back["game"]["players"] == about["players"]
+    assert again.get(f"/games/{untouched['id']}").status_code == 404  # no card was played
+    (listed,) = again.get("/games").json()["games"]
+    about = back["game"]
+    assert (listed["id"], listed["title"]) == (about["id"], about["title"])
+    assert (listed["over"], listed["winners"]) == (False, None)
+    while not about["over"]:
+        reply = again.play(back["game"], frame, frame["legal"][0]).json()
+        about, frame = reply["game"], reply["frames"][-1]
+    (listed,) = again.get("/games").json()["games"]
+    assert (listed["over"], listed["winners"], listed["score"]) == (True, about["winners"], frame["scores"])
+    third = Browser(tmp_path)
+    record = third.get(f"/games/{back['game']['id']}/record").json()
+    assert replay(record).record() == record
+    assert record["players"] == ["person", "greedy", "greedy"]
+
+
+def test_a_game_of_another_browser_is_neither_listed_nor_deleted(tmp_path):
+    one, other = Browser(tmp_path), Browser(tmp_path)
+    about, frame = one.deal(game="donguri", num_players=3)
+    assert one.play(about, frame, frame["legal"][0]).status_code == 200
+    assert other.get("/games").json() == {"games": []}
+    assert other.post(f"/games/{about['id']}/delete", {}).status_code == 404
+    assert other.post("/games/..%2f..%2fx/delete", {}).status_code == 404
+    assert len(one.get("/games").json()["games"]) == 1
+    secret = one.client.cookies["trick_envs_browser"]
+    assert len(secret) == 22
+    assert not any(secret in str(path) or secret in path.read_text() for path in tmp_path.glob("*/*"))
+    assert one.post(f"/games/{about['id']}/delete", {}).status_code == 200
+    assert one.get("/games").json() == {"games": []}
+    assert one.get(f"/games/{about['id']}").status_code == 404
+    assert not list(tmp_path.glob("*/*"))
+
+
+def test_a_cookie_is_set_once_and_not_for_pictures(tmp_path):
+    found = Browser(tmp_path)
+    assert "set-cookie" not in found.client.get("/static/play.js").headers
+    cookie = found.client.get("/").headers["set-cookie"]
+    assert "HttpOnly" in cookie
+    assert "SameSite=Lax" in cookie
+    assert "set-cookie" not in found.client.get("/").headers
+    found.client.cookies = {"trick_envs_browser": "../../../../etc"}
+    assert "set-cookie" in found.client.get("/").headers
+
+
+def test_a_damaged_file_is_left_out_of_the_list_and_said_when_it_is_opened(tmp_path, caplog):
+    found = Browser(tmp_path)
+    names = []
+    for _ in range(2):
+        about, frame = found.deal(game="donguri", num_players=3)
+        found.play(about, frame, frame["legal"][0])
+        names.append(about["id"])
+    next(tmp_path.glob(f"*/{names[0]}.json")).write_text('{"game": "donguri"')
+    again = Browser(tmp_path)
+    again.client.cookies = found.client.cookies
+    assert [one["id"] for one in again.get("/games").json()["games"]] == [names[1]]
+    assert f"{names[0]}.json is no saved game" in caplog.text
+    reply = again.get(f"/games/{names[0]}")
+    assert reply.status_code == 409
+    assert "not saved by trick play" in reply.json()["error"]
+
+
+def test_the_game_left_longest_ago_makes_room(tmp_path, monkeypatch):
+    monkeypatch.setattr("trick_envs.play.saved.MOST", 3)
+    found, names = Browser(tmp_path), []
+    for number in range(5):
+        about, frame = found.deal(game="donguri", num_players=3)
+        found.play(about, frame, frame["legal"][0])
+        names.append(about["id"])
+        os.utime(next(tmp_path.glob(f"*/{about['id']}.json")), (number, number))
+    assert [one["id"] for one in found.get("/games").json()["games"]] == names[:1:-1]
+
+
+def test_a_card_is_taken_back_and_the_others_answer_the_same_card_alike(browser):
+    about, frame = browser.deal(game="donguri", num_players=3, num_deals=1, seed=5, opponents="random")
+    assert browser.post(f"/games/{about['id']}/back", {"number": frame["number"]}).status_code == 409
+    first = browser.play(about, frame, frame["legal"][0]).json()
+    after = first["frames"][-1]
+    assert browser.post(f"/games/{about['id']}/back", {"number": frame["number"]}).status_code == 409  # a stale tab
+    assert browser.get(f"/games/{about['id']}/stamp").json()["stamp"] == first["game"]["stamp"]
+    reply = browser.post(f"/games/{about['id']}/back", {"number": after["number"]}).json()
+    assert {**reply["frames"][-1], "told": "", "events": []} == {**frame, "told": "", "events": []}
+    assert reply["game"]["log"] == about["log"]
+    assert reply["game"]["taken_back"] == 1
+    stamp = browser.get(f"/games/{about['id']}/stamp").json()["stamp"]
+    assert stamp == reply["game"]["stamp"] != first["game"]["stamp"]
+    again = browser.play(about, frame, frame["legal"][0]).json()
+    assert again["frames"] == first["frames"]
+    browser.post(f"/games/{about['id']}/end", {})
+    assert browser.get(f"/games/{about['id']}/record").json()["taken_back"] == 1
+    number = again["frames"][-1]["number"]
+    assert browser.post(f"/games/{about['id']}/back", {"number": number}).status_code == 409  # all hands are open
+
+
+def test_advice_is_for_the_position_and_not_for_the_number_of_plays():
+    """After a card is taken back, another card leads to another position with the same number of plays."""
+    game = load_game("donguri", 3, 1)
+    played = Session(Match(game, 5), seated(0, ["greedy", "greedy"]))
+
+    def to_the_person() -> None:
+        while not played.asks:
+            played.play(played.choose())
+
+    to_the_person()
+    advised: dict[int, Any] = {}
+    for kind in legal_of(game, played.match.states):
+        played.play(kind)
+        to_the_person()
+        legal, number = legal_of(game, played.match.states), played.number
+        assert [card.kind for card in played.advise().hint.cards] == legal
+        if advised.setdefault(number, legal) != legal:
+            break
+        played.take_back()
+    else:
+        raise AssertionError("no two positions with the same number of plays")
+
+
 # --- what a seat may not know ---------------------------------------------------------------------------------------
 
 
@@ -469,6 +603,7 @@ def test_every_response_is_the_same_in_twin_worlds(name, browser, other_browser)
         if compared < 3:
             same(both, "get", f"/games/twin/hint?number={number}")
         same(both, "get", "/games/twin?size=390x500")
+        same(both, "get", "/games/twin/stamp")
         same(both, "get", "/games/twin/record")
         for kind in rng.sample(range(game.num_actions), 4):
             if kind not in legal:
@@ -480,6 +615,9 @@ def test_every_response_is_the_same_in_twin_worlds(name, browser, other_browser)
         if same_plays and look(game, worlds[0].states, seat) == look(game, worlds[1].states, seat):
             assert one == other
             same(both, "get", "/games/twin")
+            back = {"number": number_of_plays(worlds[0])}
+            if browser.pages.games.get("twin").session.asks:
+                same(both, "post", "/games/twin/back", back)
             played += 1
         compared += 1
 
@@ -714,6 +852,8 @@ def test_a_malformed_record_is_refused_with_the_play(browser, record):
 def test_a_game_goes_on_from_a_step_of_a_replay(browser, record):
     name = browser.post("/replays", record).json()["id"]
     about, frame = browser.deal(replay=name, step=9, seat=0)
+    assert not about["begun"]  # those plays are not the person's: nothing to take back
+    assert browser.post(f"/games/{about['id']}/back", {"number": frame["number"]}).status_code == 409
     assert about["num_players"] == 3
     assert frame["number"] >= Replay(record).steps[9].number
     assert browser.play(about, frame, frame["legal"][0]).status_code == 200

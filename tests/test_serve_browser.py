@@ -46,9 +46,10 @@ expect.set_options(timeout=PATIENCE)
 
 
 @pytest.fixture(scope="module")
-def address() -> Iterator[str]:
+def address(tmp_path_factory: Any) -> Iterator[str]:
     """The server's."""
-    server = uvicorn.Server(uvicorn.Config(make_app("donguri"), port=0, log_level="error"))
+    folder = tmp_path_factory.mktemp("games")
+    server = uvicorn.Server(uvicorn.Config(make_app("donguri", folder=folder), port=0, log_level="error"))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     while not server.started:
@@ -294,6 +295,13 @@ def test_axe_finds_nothing(open_page, address, record, tmp_path, size, scheme):
     page.keyboard.press("r")
     check("rules")
     page.keyboard.press("Escape")
+    page.locator("#hand .legal").first.click()
+    expect(page.locator("#take-back")).to_be_enabled()
+    page.keyboard.press("g")
+    expect(page.locator("#games li")).not_to_have_count(0)
+    check("games")
+    page.keyboard.press("Escape")
+    expect(page.locator("#hand.ready")).to_be_visible()
     page.click("#stop")
     check("question")
     page.get_by_role("dialog").get_by_role("button", name="End the match").click()
@@ -432,7 +440,16 @@ def test_a_second_tab_follows_and_a_stale_one_says_so(open_page, address):
     one.locator("#hand .legal").first.click()
     expect(one.locator("#hand.ready")).to_be_visible()
     other.wait_for_function("(before) => frame.number > before", arg=number)
-    other.evaluate("channel.close()")  # as on another machine
+    other.evaluate("channel.close()")  # as on another machine: it asks
+    number = one.evaluate("frame.number")
+    one.locator("#hand .legal").first.click()
+    expect(one.locator("#hand.ready")).to_be_visible()
+    other.wait_for_function("(before) => frame.number > before", arg=number)
+    number = one.evaluate("frame.number")
+    one.click("#take-back")
+    other.wait_for_function("(before) => frame.number < before", arg=number)
+    number = one.evaluate("frame.number")
+    other.evaluate("clearInterval(following)")
     one.locator("#hand .legal").first.click()
     one.wait_for_function("(before) => frame.number > before + 1 && !busy", arg=number)
     expect(other.locator("#hand.ready")).to_be_visible()
@@ -505,3 +522,39 @@ def test_the_end_of_a_deal_says_what_the_points_are_for(open_page, address):
     for seat, items in enumerate(deal["items"]):
         assert sum(item["points"] for item in items) == deal["scores"][seat]
         assert all(item["words"] in told for item in items)
+
+
+def test_my_games_lists_what_was_begun_and_goes_on_with_it(open_page, address):
+    page = open_page()
+    short_game(page, address)
+    first = page.url
+    page.locator("#hand .legal").first.click()
+    expect(page.locator("#hand.ready")).to_be_visible()
+    cards = page.locator("#hand button").count()
+    page.keyboard.press("n")
+    page.get_by_role("dialog").get_by_role("button", name="New game").click()
+    page.wait_for_url(lambda url: url != first)
+    page.keyboard.press("g")
+    expect(page.locator("#games li")).to_have_count(1)
+    expect(page.locator("#games li")).to_contain_text("Donguri to Yamaneko deal 1 of 1")
+    page.get_by_role("button", name="Continue Donguri").click()
+    page.wait_for_url(first)
+    expect(page.locator("#hand.ready button")).to_have_count(cards)
+    page.keyboard.press("g")
+    page.get_by_role("button", name="Delete Donguri").click()
+    page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+    expect(page.locator("#games")).to_contain_text("None yet")
+
+
+def test_a_card_is_taken_back_with_a_key(open_page, address):
+    page = open_page()
+    short_game(page, address)
+    expect(page.locator("#take-back")).to_be_disabled()
+    cards, lines = page.locator("#hand button").count(), page.locator("#log p").count()
+    page.locator("#hand .legal").first.click()
+    expect(page.locator("#take-back")).to_be_enabled()
+    assert page.locator("#hand button").count() < cards
+    page.keyboard.press("u")
+    expect(page.locator("#hand.ready button")).to_have_count(cards)
+    assert page.locator("#log p").count() == lines
+    expect(page.locator("#take-back")).to_be_disabled()

@@ -124,6 +124,10 @@ def serve(
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="The port; 0: any that is free.")] = 8000,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Do not open a browser.")] = False,
+    folder: Annotated[
+        Path | None,
+        typer.Option("--folder", file_okay=False, help="Where games are saved; by default in the user's data folder."),
+    ] = None,
 ) -> None:
     """Play and look at replays in the browser."""
     from trick_envs.play.web import serve as run_server
@@ -131,4 +135,4 @@ def serve(
     def tell(address: str) -> None:
         out.print(f"{address}  (Ctrl-C stops the server)", highlight=False, soft_wrap=True)
 
-    run_server(game, host, port, not no_browser, tell)
+    run_server(game, host, port, not no_browser, folder, tell)

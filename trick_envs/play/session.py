@@ -48,6 +48,7 @@ class Session:
     Attributes:
         seat: the person's.
         players: as above; a player that fails leaves its place to another.
+        start_number: how many plays there were when the person sat down: not 0 if the match goes on from a replay.
         taken_back: how often the person has taken back a play.
         ended: whether the person has ended the match before its end.
         log: what the person was told of every play so far, a line each.
@@ -58,6 +59,7 @@ class Session:
 
     def __init__(self, match: Match, players: Sequence[str], file: Path | None = None) -> None:
         self.match, self.game, self.file = match, match.game, file
+        self.start_number = number_of_plays(match)
         self.players, self.seat = list(players), list(players).index(PERSON)
         self.taken_back, self.ended = 0, False
         self.agents = {seat: self._player(seat) for seat in range(len(players)) if seat != self.seat}
@@ -105,8 +107,9 @@ class Session:
         valid = isinstance(players, list) and all(isinstance(player, str) for player in players)
         if not valid or len(players) != match.game.num_players or players.count(PERSON) != 1:
             raise InputError(f"{file}: expected 'players', a spec for every seat and one {PERSON!r}, not {players!r}")
-        session, taken_back = cls(match, players, file), record.get("taken_back", 0)
-        session.taken_back = taken_back if isinstance(taken_back, int) else 0
+        session = cls(match, players, file)
+        counts = [record.get(key, 0) for key in ("taken_back", "start_number")]
+        session.taken_back, session.start_number = (count if isinstance(count, int) else 0 for count in counts)
         session.ended = record.get("ended") is True
         return session
 
@@ -148,7 +151,12 @@ class Session:
     @property
     def begun(self) -> bool:
         """Whether the person has played a card."""
-        return any(seat == self.seat for deal in self.match.deals for seat, _ in deal.actions)
+        return bool(self._own_plays())
+
+    def _own_plays(self) -> list[int]:
+        """The numbers of the plays that the person has made in this session, from 0."""
+        plays = [seat for deal in self.match.deals for seat, _ in deal.actions]
+        return [number for number in range(self.start_number, len(plays)) if plays[number] == self.seat]
 
     @property
     def asks(self) -> bool:
@@ -228,8 +236,7 @@ class Session:
         Returns:
             whether there was one.
         """
-        plays = [each for deal in self.match.deals for each in deal.actions]
-        own = [number for number, (seat, _) in enumerate(plays) if seat == self.seat]
+        own = self._own_plays()
         if not own or self.over:
             return False
         self.match, self.taken_back = match_after(self.match, own[-1]), self.taken_back + 1
@@ -240,7 +247,8 @@ class Session:
     def end(self) -> None:
         """Ends the match before its end: nobody plays any more."""
         self.ended = not self.match.over
-        self.save()
+        if self.begun:
+            self.save()
 
     def save(self) -> None:
         """Writes the record, with the players, if there is a file for it."""
@@ -252,9 +260,10 @@ class Session:
     def record(self) -> dict[str, Any]:
         """The record so far, with ``players``: the spec of every seat's player.
 
-        ``taken_back`` says how often plays were taken back, ``ended`` that the person has ended the match, if so.
+        Where it is so: ``taken_back`` says how often plays were taken back, ``ended`` that the person has ended the
+        match, ``start_number`` after how many plays of another match this one began.
         """
-        notes = {"taken_back": self.taken_back, "ended": self.ended}
+        notes = {"taken_back": self.taken_back, "ended": self.ended, "start_number": self.start_number}
         return {**self.match.record(), "players": self.players, **{key: note for key, note in notes.items() if note}}
 
 

@@ -1,4 +1,4 @@
-"""The server: a page to play on, a page for replays, and what they ask for. Everything is kept in memory."""
+"""The server: a page to play on, a page for replays, and what they ask for."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ import json
 import logging
 import re
 import secrets
+import threading
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
@@ -32,6 +34,7 @@ from trick_envs.engine.state import fields
 from trick_envs.matches.match import Match
 from trick_envs.play.advice import hint_data
 from trick_envs.play.guides import guide_data
+from trick_envs.play.saved import SavedGames
 from trick_envs.play.session import PERSON, Session, default_player, seated
 from trick_envs.play.web.frames import Layout, Snapshot, frame_data, names
 from trick_envs.play.web.replays import Replay
@@ -55,6 +58,7 @@ from trick_envs.view.words import card_words
 
 STATIC = Path(__file__).parent / "static"
 HOUR = 3600.0
+COOKIE = "trick_envs_browser"
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 FIRST = "pepper"
 LINES = 200  # of the log that a reload gets back
@@ -126,18 +130,50 @@ def _is_address(host: str) -> bool:
         return False
 
 
-def make_app(first: str = FIRST, hosts: Sequence[str] = LOOPBACK, any_address: bool = False) -> Starlette:
+class KnownBrowsers:
+    """Gives every browser a secret of its own, in a cookie, by which it finds its games again: ``browser_of``."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["path"].startswith(("/static/", "/cards/")):
+            await self.app(scope, receive, send)
+            return
+        known = Request(scope).cookies.get(COOKIE, "")
+        fresh = "" if re.fullmatch(r"[A-Za-z0-9_-]{22}", known, re.ASCII) else secrets.token_urlsafe(16)
+        scope[COOKIE] = fresh or known
+
+        async def send_with_cookie(message: Message) -> None:
+            if fresh and message["type"] == "http.response.start":
+                # Lax: a link that a friend has sent must not look like a new browser
+                cookie = f"{COOKIE}={fresh}; Path=/; Max-Age=34560000; HttpOnly; SameSite=Lax"
+                message["headers"] += [(b"set-cookie", cookie.encode())]
+            await send(message)
+
+        await self.app(scope, receive, send_with_cookie)
+
+
+def browser_of(request: Request) -> str:
+    """The secret of the browser that asks."""
+    return str(request.scope[COOKIE])
+
+
+def make_app(
+    first: str = FIRST, hosts: Sequence[str] = LOOPBACK, any_address: bool = False, folder: Path | None = None
+) -> Starlette:
     """The server as an ASGI application.
 
     Args:
         first: the game that is dealt if the page names none.
         hosts: the names under which it may be asked.
         any_address: whether it may also be asked under any address in numbers, as on a server that listens on all.
+        folder: where games are saved; ``None``: they last as long as the server runs.
 
     Raises:
         ValueError: if there is no such game.
     """
-    return Api(game_type(first).name).application(hosts, any_address)
+    return Api(game_type(first).name, folder).application(hosts, any_address)
 
 
 class Api:
@@ -145,14 +181,18 @@ class Api:
 
     Args:
         first: the game that is dealt if the page names none.
+        folder: where games are saved; ``None``: they last as long as the server runs.
 
     Attributes:
-        games: the games that are played.
+        games: the games that are played now.
+        saved: the games on disk; ``None`` without a folder.
         replays: the records that are looked at.
     """
 
-    def __init__(self, first: str) -> None:
+    def __init__(self, first: str, folder: Path | None = None) -> None:
         self.first = first
+        self.saved = None if folder is None else SavedGames(folder)
+        self._opening = threading.Lock()
         self.games: Store[WebSession] = Store("games", MAX_GAMES, max_age=24 * HOUR, min_age=HOUR / 4)
         self.replays: Store[Replay] = Store("replays", MAX_REPLAYS, max_age=24 * HOUR, min_age=HOUR / 60)
         self.load = Load()
@@ -164,10 +204,14 @@ class Api:
         api = [
             Route("/choices", answer(lambda request: choices(self.first), threads)),
             Route("/guides/{game}", answer(show_guide, threads)),
+            Route("/games", answer(self.list_games, threads)),
             Route("/games", post(self.new_game, threads), methods=["POST"]),
             Route("/games/{game}", self._in_turn(self.show_game)),
             Route("/games/{game}/plays", self._in_turn(self.play), methods=["POST"]),
             Route("/games/{game}/hint", self.hint),
+            Route("/games/{game}/stamp", self.stamp),
+            Route("/games/{game}/back", self._in_turn(self.take_back), methods=["POST"]),
+            Route("/games/{game}/delete", post(self.delete_game, threads), methods=["POST"]),
             Route("/games/{game}/end", self._in_turn(self.end), methods=["POST"]),
             Route("/games/{game}/record", self._in_turn(self.record)),
             Route("/replays", post(self.new_replay, threads), methods=["POST"]),
@@ -190,6 +234,7 @@ class Api:
             middleware=[
                 Middleware(SafeHeaders),
                 Middleware(KnownHosts, hosts=hosts, any_address=any_address),
+                Middleware(KnownBrowsers),
             ],
             exception_handlers={ApiError: refused, HTTPException: failed, Exception: broken},
             max_body_size=MAX_BODY,
@@ -200,11 +245,33 @@ class Api:
 
         async def endpoint(request: Request) -> Response:
             body = await posted(request) if request.method == "POST" else b""
-            session = self.games.get(request.path_params["game"])
-            async with session.lock:
-                return SafeJSON(await run_sync(make, session, request, body, limiter=self.threads))
+            played = await self._open(request.path_params["game"])
+            async with played.lock:
+                return SafeJSON(await run_sync(make, played, request, body, limiter=self.threads))
 
         return endpoint
+
+    async def _open(self, name: str) -> WebSession:
+        """A game that is played now, or was saved."""
+        try:
+            return self.games.get(name)
+        except ApiError:
+            return await run_sync(self._load, name, limiter=self.threads)
+
+    def _load(self, name: str) -> WebSession:
+        with self._opening:  # two tabs must not get two sessions
+            try:
+                return self.games.get(name)
+            except ApiError:
+                try:
+                    session = self.saved.load(name) if self.saved else None
+                except ValueError as error:
+                    raise ApiError(409, f"this game was saved, but cannot go on: {error}") from None
+                if session is None:
+                    raise
+                played = WebSession(session, name)
+                self.games.put(played)
+                return played
 
     # --- games ----------------------------------------------------------------------------------------------------
 
@@ -221,10 +288,41 @@ class Api:
             raise ApiError(400, f"seat: expected a seat of 0 to {n - 1}")
         players = seated(seat, chosen_opponents(match.game, asked.get("opponents")))
         played = WebSession(Session(match, players))
+        if self.saved:
+            played.session.file = self.saved.file_for(browser_of(request), played.id)
         with self.load:
             shots = list(played.play_on(self.load))
         self.games.put(played)
         return {"game": self._about(played), "frames": self._frames(played, shots, layout)}
+
+    def list_games(self, request: Request) -> Any:
+        """The saved games that were begun in this browser, the latest first."""
+        return {"games": [one.as_dict() for one in self.saved.list(browser_of(request))] if self.saved else []}
+
+    def delete_game(self, request: Request, body: bytes) -> Any:
+        """Deletes a game that was begun in this browser."""
+        read_object(body, {})
+        name = request.path_params["game"]
+        if self.saved is None or not self.saved.delete(browser_of(request), name):
+            raise ApiError(404, "this is none of your saved games")
+        with suppress(ApiError):
+            self.games.get(name).session.file = None  # a tab may still show it
+        self.games.drop(name)
+        return {"deleted": name}
+
+    async def stamp(self, request: Request) -> Response:
+        """Whether a game has changed: other tabs ask for it. Waits for nothing."""
+        return SafeJSON({"stamp": (await self._open(request.path_params["game"])).stamp})
+
+    def take_back(self, played: WebSession, request: Request, body: bytes) -> Any:
+        """Back to the person's last decision; the record counts how often."""
+        asked = read_object(body, {"number": int, "size": str})
+        played.check(-1 if asked.get("number") is None else asked["number"])
+        layout = chosen_size(asked.get("size"))
+        if not played.session.take_back():
+            raise ApiError(409, "you have played no card yet")
+        played.notice = ""
+        return {"game": self._about(played), "frames": [self._frame(played, played.look(), layout)]}
 
     def _match(self, asked: dict[str, Any]) -> Match:
         if asked.get("replay") is not None:
@@ -266,7 +364,7 @@ class Api:
 
     async def hint(self, request: Request) -> Response:
         """What policy and search think, from what the person's seat knows; meanwhile the game can be played on."""
-        played = self.games.get(request.path_params["game"])
+        played = await self._open(request.path_params["game"])
         number = whole(request.query_params.get("number"), "number", 0, 999_999)
         async with played.lock:
             played.check(number)
@@ -304,6 +402,9 @@ class Api:
             "deals": [deal.score for deal in match.deals if deal.score is not None],
             "over": over,
             "winners": match.winners(),
+            "stamp": played.stamp,
+            "begun": played.session.begun,
+            "taken_back": played.session.taken_back,
             "notice": played.notice,
             **({"seed": match.seed} if over else {}),  # it tells how the cards lie
         }

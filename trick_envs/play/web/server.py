@@ -8,6 +8,7 @@ import sys
 import threading
 import webbrowser
 from collections.abc import Callable
+from pathlib import Path
 
 import uvicorn
 
@@ -16,12 +17,13 @@ from trick_envs.engine.registry import load_game
 from trick_envs.matches.loop import play_match
 from trick_envs.matches.match import Match
 from trick_envs.play.hints import advisor_of
+from trick_envs.play.saved import data_root
 from trick_envs.play.web.app import LOOPBACK, make_app
 
 ALL = ("0.0.0.0", "::")  # where a server listens on every address of its machine
 
 
-def serve(game: str, host: str, port: int, browser: bool, tell: Callable[[str], None]) -> None:
+def serve(game: str, host: str, port: int, browser: bool, folder: Path | None, tell: Callable[[str], None]) -> None:
     """Serves until it is stopped.
 
     Args:
@@ -29,13 +31,14 @@ def serve(game: str, host: str, port: int, browser: bool, tell: Callable[[str], 
         host: where to listen: a loopback address, unless others are meant to play too.
         port: the port; 0 takes any that is free.
         browser: whether to open a browser, if there is one.
+        folder: where games are saved; ``None``: ``games`` in the user's data folder.
         tell: gets the address.
 
     Raises:
         OSError: if the port is taken.
         ValueError: if there is no such game.
     """
-    app = make_app(game, allowed_hosts(host), any_address=host in ALL)
+    app = make_app(game, allowed_hosts(host), host in ALL, folder or data_root() / "games")
     found = _bind(host, port)
     address = f"http://{_shown(host)}:{found.getsockname()[1]}/"
     tell(address)

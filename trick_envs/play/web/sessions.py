@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import secrets
 import threading
 import time
 from collections.abc import Iterator
@@ -12,6 +11,7 @@ from typing import Generic, Protocol, TypeVar
 from anyio import Lock
 
 from trick_envs.play.players import STAND_IN
+from trick_envs.play.saved import new_id
 from trick_envs.play.session import Session
 from trick_envs.play.web.frames import Snapshot, look, shot
 from trick_envs.play.web.validation import ApiError
@@ -70,9 +70,14 @@ class Store(Generic[T]):
         with self._lock:
             found = self._kept.get(name)
             if found is None:
-                raise ApiError(404, f"this is none of the {self._what} here: they last as long as the server runs")
+                raise ApiError(404, f"this is none of the {self._what} here")
             found.used = time.monotonic()
             return found
+
+    def drop(self, name: str) -> None:
+        """Keeps this one no longer."""
+        with self._lock:
+            self._kept.pop(name, None)
 
     def __len__(self) -> int:
         return len(self._kept)
@@ -100,6 +105,7 @@ class WebSession:
 
     Args:
         session: the person's match.
+        name: the id of a game that is known already; a new one by default.
 
     Attributes:
         id: what its address holds.
@@ -108,10 +114,16 @@ class WebSession:
         notice: what went wrong at the last plays; empty if nothing did.
     """
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, name: str = "") -> None:
         self.session = session
-        self.id, self.used, self.lock = secrets.token_urlsafe(9), time.monotonic(), Lock()
+        self.id, self.used, self.lock = name or new_id(), time.monotonic(), Lock()
         self.notice = ""
+
+    @property
+    def stamp(self) -> str:
+        """Changes with everything that a page shows: other tabs ask for it."""
+        taken_back, number = self.session.moment
+        return f"{taken_back}.{number}.{int(self.session.over)}"
 
     def look(self) -> Snapshot:
         """What the person sees: its seat's view, and everything once the match is over."""

@@ -34,7 +34,7 @@ async function start() {
     } catch (error) {
       if (error.status !== 404) throw error;
       await newGame({});
-      return say("That game is gone: the server has been started again. Here is a new one.");
+      return say("The server does not have that game any more. Here is a new one.");
     }
   }
   const query = new URLSearchParams(location.search);
@@ -207,6 +207,7 @@ function renderHand() {
   const count = hand.querySelectorAll("button").length;
   hand.style.setProperty("--columns", String(Math.max(5, Math.ceil(count / (count > 14 ? 3 : 2)))));
   hand.classList.toggle("ready", ready);
+  $("take-back").disabled = !ready || !about.begun;
   hand.classList.toggle("hinted", hints !== null);
   const fresh = [...hand.querySelectorAll("button")];
   const old = focused >= 0 ? buttons[focused].dataset.card : null;
@@ -248,7 +249,7 @@ async function choose(kind, button) {
   }
   touched = true;
   if (reply.game.notice) say(sentence(reply.game.notice));
-  channel.postMessage({ id: about.id, number: reply.frames.at(-1).number });
+  channel.postMessage({ id: about.id, stamp: reply.game.stamp });
   await showFrames(reply.frames, from, reply.game);
 }
 
@@ -266,19 +267,78 @@ async function catchUp() {
 
 /** The server does not know this game any more. */
 async function gone() {
-  if (await sure("The server has been started again, and this game is gone. Deal a new one?", "New game")) await newGame(chosen());
+  if (await sure("The server does not have this game any more. Deal a new one?", "New game")) await newGame(chosen());
 }
 
-// Tabs that show the same game follow each other.
+// Tabs that show the same game follow each other: those of this browser at once, others when they ask.
 const channel = new BroadcastChannel("trick_envs");
 channel.addEventListener("message", ({ data }) => guarded(async () => {
-  if (about && data.id === about.id && !busy && !goOn && (data.over || data.number > frame.number)) await catchUp();
+  if (idle() && data.id === about.id && data.stamp !== about.stamp) await catchUp();
 }));
+
+function idle() {
+  return about && !about.over && !busy && !goOn;
+}
+
+async function follow() {
+  if (document.hidden || !idle()) return;
+  const { id, stamp } = about;
+  const now = await ask(`/api/games/${id}/stamp`).catch(() => null); // the server may be away for a while
+  if (now && idle() && about.id === id && about.stamp === stamp && now.stamp !== stamp) await catchUp();
+}
+
+const following = setInterval(() => guarded(follow), 3000);
+document.addEventListener("visibilitychange", () => guarded(follow));
 addEventListener("popstate", () => guarded(async () => {
   const asked = location.pathname.match(/^\/game\/(.+)$/);
   if (!asked || asked[1] === about?.id) return;
   await enter(await ask(`/api/games/${asked[1]}?size=${size()}`));
 }));
+
+/** Back to the person's last decision; the record counts it. */
+async function takeBack() {
+  if (!frame.yours || busy || !about.begun) return;
+  const reply = await ask(`/api/games/${about.id}/back`, { number: frame.number, size: size() });
+  channel.postMessage({ id: about.id, stamp: reply.game.stamp });
+  await enter(reply);
+}
+
+// --- my games -------------------------------------------------------------------------------------------------------
+
+async function fillGames() {
+  const { games } = await ask("/api/games");
+  const rows = games.map((one) => {
+    const state = one.winners ? (one.winners.includes(one.seat) ? "won" : "lost") : one.over ? "ended" : `deal ${one.deals} of ${one.num_deals}`;
+    const others = one.score.filter((_, seat) => seat !== one.seat).map((score) => signed(score)).join(", ");
+    return h("li", {},
+      h("span", {}, h("b", {}, one.title), ` ${state}`, h("small", {}, `${when(one.saved)} · you ${signed(one.score[one.seat])}, others ${others}${one.taken_back ? ` · taken back ${one.taken_back} ×` : ""}`)),
+      h("span", { class: "row" },
+        h("button", { type: "button", class: one.over ? null : "primary", onclick: () => guarded(() => openGame(one.id)), "aria-label": `${one.over ? "Open" : "Continue"} ${one.title}, ${when(one.saved)}` }, one.over ? "Open" : "Continue"),
+        one.over ? h("button", { type: "button", class: "primary", onclick: () => guarded(() => lookBack(one.id, one.seat)), "aria-label": `Review ${one.title}, ${when(one.saved)}` }, "Review") : null,
+        h("button", { type: "button", onclick: () => guarded(() => deleteGame(one)), "aria-label": `Delete ${one.title}, ${when(one.saved)}` }, "Delete")));
+  });
+  $("games").replaceChildren(h("h2", {}, "My games"),
+    rows.length ? h("ol", { class: "games" }, ...rows) : h("p", {}, "None yet: a game is kept here from your first card on."));
+}
+
+function when(seconds) {
+  return new Date(1000 * seconds).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
+}
+
+async function openGame(id) {
+  closePapers();
+  if (id === about.id) return;
+  const reply = await ask(`/api/games/${id}?size=${size()}`);
+  history.pushState(null, "", `/game/${id}`);
+  takeFocus = true;
+  await enter(reply);
+}
+
+async function deleteGame(one) {
+  if (!await sure(`Delete this game of ${one.title} for good?`, "Delete")) return;
+  await ask(`/api/games/${one.id}/delete`, {});
+  await fillGames();
+}
 
 // --- hints --------------------------------------------------------------------------------------------------------
 
@@ -406,7 +466,7 @@ function matchOver() {
     scoreList(frame.scores),
     h("p", { class: "seed" }, `Seed ${about.seed}`),
     h("p", { class: "row" },
-      h("button", { type: "button", class: "primary", onclick: () => guarded(lookBack) }, "Look at the replay"),
+      h("button", { type: "button", class: "primary", onclick: () => guarded(() => lookBack()) }, "Look at the replay"),
       h("button", { type: "button", onclick: () => guarded(saveRecord) }, "Save the record"),
       h("button", { type: "button", onclick: () => guarded(() => newGame(chosen())) }, "Play again"),
       h("button", { type: "button", onclick: () => { $("summary").hidden = true; } }, "See the table")),
@@ -418,13 +478,13 @@ function matchOver() {
 }
 
 /** The record as text: its seed may be larger than numbers are here. */
-function record() {
-  return ask(`/api/games/${about.id}/record`, undefined, (text) => text);
+function record(game = about.id) {
+  return ask(`/api/games/${game}/record`, undefined, (text) => text);
 }
 
-async function lookBack() {
-  const { id } = await ask("/api/replays", await record());
-  location.href = `/replay/${id}#step=0&seat=${about.seat}`;
+async function lookBack(game = about.id, seat = about.seat) {
+  const { id } = await ask("/api/replays", await record(game));
+  location.href = `/replay/${id}#step=0&seat=${seat}`;
 }
 
 async function saveRecord() {
@@ -564,7 +624,7 @@ document.addEventListener("keydown", (event) => {
     buttons[to].focus();
     return;
   }
-  const keys = { h: toggleHints, l: () => frame.previous.length && paper("last-trick"), n: () => newGameIfSure(chosen()), r: () => paper("rules"), "?": () => paper("keys") };
+  const keys = { h: toggleHints, u: takeBack, g: () => paper("games"), l: () => frame.previous.length && paper("last-trick"), n: () => newGameIfSure(chosen()), r: () => paper("rules"), "?": () => paper("keys") };
   const action = keys[event.key.toLowerCase()];
   if (action && !event.repeat) guarded(async () => action());
 });
@@ -572,17 +632,18 @@ document.addEventListener("keydown", (event) => {
 /** Shows or hides one of the papers that lie over the table. */
 function paper(name) {
   const on = $(name).hidden;
-  for (const other of ["rules", "keys", "last-trick"]) {
+  for (const other of ["rules", "games", "keys", "last-trick"]) {
     $(other).hidden = !(on && other === name);
     document.querySelector(`[aria-controls="${other}"]`).setAttribute("aria-expanded", String(!$(other).hidden));
   }
   if (on && name === "last-trick") fillLast();
   if (on && name === "rules") guarded(fillRules);
+  if (on && name === "games") guarded(fillGames);
   if (on) $(name).scrollTop = 0;
 }
 
 function closePapers() {
-  for (const name of ["rules", "keys", "last-trick"]) if (!$(name).hidden) paper(name);
+  for (const name of ["rules", "games", "keys", "last-trick"]) if (!$(name).hidden) paper(name);
 }
 
 $("stage").addEventListener("click", (event) => {
@@ -592,6 +653,7 @@ $("stage").addEventListener("click", (event) => {
 });
 $("show-hints").addEventListener("click", () => guarded(toggleHints));
 for (const button of document.querySelectorAll(".close")) button.addEventListener("click", closePapers);
+$("take-back").addEventListener("click", () => guarded(takeBack));
 for (const button of document.querySelectorAll("[aria-controls]")) {
   button.addEventListener("click", () => paper(button.getAttribute("aria-controls")));
 }

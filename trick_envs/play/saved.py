@@ -1,0 +1,166 @@
+"""The games that people have begun in a browser, on disk: a folder for every browser, with a record for every game."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import re
+import secrets
+import threading
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from trick_envs.engine.registry import game_type
+from trick_envs.errors import InputError
+from trick_envs.play.session import PERSON, Session
+
+MOST = 500  # games of one browser; the one that was left longest ago makes room
+MOST_IN_ALL = 20_000
+_ID = re.compile(r"[A-Za-z0-9_-]{12}")
+_LOG = logging.getLogger("trick_envs.serve")
+
+
+def data_root() -> Path:
+    """The folder for what people keep: ``$TRICK_ENVS_DATA``, else the user's data folder."""
+    if chosen := os.environ.get("TRICK_ENVS_DATA"):
+        return Path(chosen)
+    base = os.environ.get("XDG_DATA_HOME") or os.environ.get("LOCALAPPDATA") or Path.home() / ".local" / "share"
+    return Path(base) / "trick_envs"
+
+
+def new_id() -> str:
+    """An id that nobody guesses, for a game's address and the name of its file."""
+    return secrets.token_urlsafe(9)
+
+
+@dataclass(frozen=True)
+class SavedGame:
+    """A game at a glance. Nothing in it tells what a seat may not know.
+
+    Attributes:
+        id: its own.
+        game, title: the name of what is played, and in words.
+        num_players, num_deals: as in its record.
+        deals: how many deals have begun.
+        seat: the person's.
+        score: points of the match by seat.
+        over: whether nobody plays any more.
+        winners: the seats that have won; ``None`` if the match has not come to its end.
+        taken_back: how often the person took back a play.
+        saved: when, in seconds since 1970.
+    """
+
+    id: str
+    game: str
+    title: str
+    num_players: int
+    num_deals: int
+    deals: int
+    seat: int
+    score: list[int]
+    over: bool
+    winners: list[int] | None
+    taken_back: int
+    saved: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON-serialisable."""
+        return asdict(self)
+
+
+class SavedGames:
+    """Games on disk. Files are replaced atomically (``Session.save``).
+
+    Args:
+        folder: where; it is made when the first game is saved.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._known: dict[Path, tuple[int, SavedGame | None]] = {}
+        self._lock = threading.Lock()
+
+    def file_for(self, browser: str, game: str) -> Path | None:
+        """The file of a new game; ``None`` if there are too many of others.
+
+        Args:
+            browser: the secret that a browser sends; it is nowhere on the disk.
+            game: the game's id.
+        """
+        own = self._own(browser)
+        kept = sorted(own.glob("*.json"), key=lambda path: path.stat().st_mtime_ns)
+        for oldest in kept[: max(0, len(kept) - MOST + 1)]:
+            oldest.unlink(missing_ok=True)
+        if len(kept) < MOST and sum(1 for _ in self._files()) >= MOST_IN_ALL:
+            _LOG.error("%s holds %d games: a new one is not saved", self.folder, MOST_IN_ALL)
+            return None
+        return own / f"{game}.json"
+
+    def find(self, game: str) -> Path | None:
+        """The file of a game, whoever's it is; ``None`` if there is none."""
+        if not _ID.fullmatch(game):
+            return None
+        return next((path for path in self._files(game) if path.stem == game), None)
+
+    def load(self, game: str) -> Session | None:
+        """A game as it was saved; ``None`` if there is none.
+
+        Raises:
+            ValueError: if it cannot be played on, for example because the rules are of another version.
+        """
+        path = self.find(game)
+        return None if path is None else Session.load(path)
+
+    def owns(self, browser: str, game: str) -> bool:
+        """Whether a game was begun in this browser."""
+        return bool(_ID.fullmatch(game)) and (self._own(browser) / f"{game}.json").is_file()
+
+    def delete(self, browser: str, game: str) -> bool:
+        """Deletes a game of this browser; returns whether there was one."""
+        found = self.owns(browser, game)
+        if found:
+            (self._own(browser) / f"{game}.json").unlink(missing_ok=True)
+        return found
+
+    def list(self, browser: str) -> list[SavedGame]:
+        """The games of a browser, the latest first. What cannot be read is left out."""
+        found = [self._glance(path) for path in self._own(browser).glob("*.json")]
+        return sorted((one for one in found if one is not None), key=lambda one: -one.saved)
+
+    def _own(self, browser: str) -> Path:
+        return self.folder / hashlib.sha256(browser.encode()).hexdigest()[:24]
+
+    def _files(self, game: str = "*") -> Iterator[Path]:
+        return self.folder.glob(f"*/{game}.json")
+
+    def _glance(self, path: Path) -> SavedGame | None:
+        """A game at a glance, read again only if the file has changed."""
+        try:
+            stamp = path.stat().st_mtime_ns
+            with self._lock:
+                known = self._known.get(path)
+            if known is None or known[0] != stamp:
+                known = stamp, _read(path)
+                with self._lock:
+                    self._known[path] = known
+            return known[1]
+        except FileNotFoundError:  # deleted just now
+            return None
+
+
+def _read(path: Path) -> SavedGame | None:
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+        return SavedGame(
+            path.stem, record["game"], game_type(record["game"]).title, record["num_players"], record["num_deals"],
+            len(record["deals"]), record["players"].index(PERSON), record["score"],
+            record["winners"] is not None or record.get("ended") is True, record["winners"],
+            record.get("taken_back", 0), path.stat().st_mtime,
+        )  # fmt: skip
+    except (ValueError, TypeError, KeyError, AttributeError, InputError) as error:
+        _LOG.warning("%s is no saved game (%s: %s)", path, type(error).__name__, error)
+        return None
