@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from trick_envs.errors import IllegalAction
     from trick_envs.interfaces.export import export_policy
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"
 __all__ = ["BatchEnv", "IllegalAction", "__version__", "export_policy", "game_names", "load_game", "make_agent"]
 
 _HOMES = {
