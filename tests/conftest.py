@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 os.environ.setdefault("TRICK_ENVS_COMPILE", "first")  # test_start.py tries the other way
 
@@ -11,6 +12,38 @@ from helpers import write_policy
 from pettingzoo.utils.env_logger import EnvLogger
 
 import trick_envs
+
+LONGEST = (
+    "test_example_game",
+    "test_ray",
+    "test_start",
+)  # they wait for processes of their own: none of them comes last
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest files first, so that no worker is left with one when the others are done."""
+    items.sort(key=lambda item: item.path.stem not in LONGEST)
+
+
+@pytest.hookimpl(optionalhook=True)  # there is no such hook without pytest-xdist
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Every worker begins with files of its own, instead of the same games as the others at the same time.
+
+    Workers that want the same function of a game wait until one of them has compiled it.
+    """
+    if config.getoption("dist") != "load":  # another way was asked for
+        return None
+    from xdist.scheduler import WorkStealingScheduling
+
+    return WorkStealingScheduling(config, log)
+
+
+@pytest.fixture
+def no_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs write no ``report.html``: its eight charts take as long as a small run learns."""
+    from training import run
+
+    monkeypatch.setattr(run, "write_report", lambda *given: None)
 
 
 @pytest.fixture(autouse=True)

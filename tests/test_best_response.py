@@ -137,6 +137,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.usefixtures("no_report")
 def test_the_same_seed_trains_the_same_weights(finished: Path, tmp_path: Path) -> None:
     run.train(RunConfig.model_validate(SMALL), tmp_path / "again", QUIET)
     again = weights(tmp_path / "again")
@@ -160,6 +161,7 @@ def test_a_best_response_is_measured_first_against_whom_it_learned(finished: Pat
     assert report["samples"] >= 3000
 
 
+@pytest.mark.usefixtures("no_report")
 def test_an_interrupted_run_resumes_and_finishes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "stopped"
 
@@ -183,6 +185,7 @@ def test_an_interrupted_run_resumes_and_finishes(tmp_path: Path, monkeypatch: py
     assert json.loads((tmp_path / "found.json").read_text()) == report
 
 
+@pytest.mark.usefixtures("no_report")
 def test_a_run_stopped_in_its_last_evaluation_has_only_that_to_do_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -248,6 +251,7 @@ def test_a_run_can_start_with_the_weights_of_another(
 # --- the command --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("no_report")
 def test_the_best_response_command_finds_out_that_random_can_be_exploited(tmp_path: Path) -> None:
     folder, found = tmp_path / "run", tmp_path / "found.json"
     result = invoke(
@@ -282,6 +286,7 @@ def test_the_old_names_of_the_command_and_of_its_option_work_with_a_warning(
     assert told.count("warning") == 2  # the policy that comes with the game was not written by the user
 
 
+@pytest.mark.usefixtures("no_report")
 @pytest.mark.parametrize("name", ["policy.zip", "policy.onnx"])
 def test_a_best_response_starts_with_a_policy_of_any_network(finished: Path, tmp_path: Path, name: str) -> None:
     result = invoke(
@@ -292,6 +297,7 @@ def test_a_best_response_starts_with_a_policy_of_any_network(finished: Path, tmp
     assert weights(tmp_path / "run").keys() == weights(finished).keys()
 
 
+@pytest.mark.usefixtures("no_report")
 def test_a_best_response_starts_with_the_policy_that_comes_with_the_game(tmp_path: Path) -> None:
     result = invoke(
         "pretrained", "--game", "donguri", "--num-players", 3, "--samples", 1, "--deals", 5,

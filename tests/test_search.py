@@ -295,11 +295,11 @@ def test_a_search_leaves_another_players_choice_only_for_a_better_one(word: str)
     from trick_envs.evaluation.duplicate import evaluate
 
     game, stubborn = load_game("pepper", 5, 1), Stubborn()
-    agent = SearchAgent(word, 100, game, baseline=stubborn)
-    assert agent.name == f"stubborn+{word}:100"
-    result = evaluate(game, agent, stubborn, 60)
+    agent = SearchAgent(word, 40, game, baseline=stubborn)
+    assert agent.name == f"stubborn+{word}:40"
+    result = evaluate(game, agent, stubborn, 40)
     assert result.margin - result.half_width > 3
-    games = BatchEnv("pepper", 300, 5, 1)
+    games = BatchEnv("pepper", 200, 5, 1)
     games.reset(0)
     looks = games.observations, games.action_masks, games.states
     kept = (agent.act(*looks) == stubborn.act(*looks)).mean()

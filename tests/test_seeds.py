@@ -106,6 +106,7 @@ def resets(monkeypatch: pytest.MonkeyPatch) -> list[list[int]]:
     return found
 
 
+@pytest.mark.usefixtures("no_report")
 @pytest.mark.parametrize("against", [None, "greedy"])
 def test_a_run_and_its_evaluations_play_different_deals(
     tmp_path: Path, resets: list[list[int]], monkeypatch: pytest.MonkeyPatch, against: str | None
@@ -154,6 +155,7 @@ def test_a_run_and_its_evaluations_play_different_deals(
     assert {purpose_of(seeds[0]) for seeds in resets} == {Purpose.TRAINING, Purpose.MONITORING, Purpose.FINAL}
 
 
+@pytest.mark.usefixtures("no_report")
 def test_games_whose_decisions_are_labelled_are_games_of_training_that_nothing_else_plays(
     tmp_path: Path, resets: list[list[int]]
 ) -> None:

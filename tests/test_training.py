@@ -297,6 +297,7 @@ def test_onnx_file_and_sb3_file_play_the_same_actions(finished: Path) -> None:
         games.step(actions)
 
 
+@pytest.mark.usefixtures("no_report")
 def test_the_same_seed_trains_the_same_policy(finished: Path, tmp_path: Path) -> None:
     run.train(RunConfig.model_validate(SMALL), tmp_path / "again", QUIET)
     again = json.loads((tmp_path / "again" / "evaluation.json").read_text())
@@ -305,6 +306,7 @@ def test_the_same_seed_trains_the_same_policy(finished: Path, tmp_path: Path) ->
         assert {**one, "player": ""} == {**other, "player": ""}
 
 
+@pytest.mark.usefixtures("no_report")
 def test_an_interrupted_run_resumes_and_finishes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder, config = tmp_path / "stopped", RunConfig.model_validate({**SMALL, "seed": 2**32 - 1})
 
