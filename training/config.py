@@ -105,6 +105,10 @@ class PPO(StageConfig):
         0.0, ge=0.0, description="weight of the divergence from the policy with which the stage began; 0: none"
     )
 
+    privileged_critic: bool = Field(
+        False, description="whether values for the advantages come from a network that also sees what is hidden"
+    )
+
     @model_validator(mode="after")
     def _one_batch(self) -> PPO:
         samples = self.n_envs * self.n_steps

@@ -10,6 +10,7 @@ from training.config import PPO, ExpertIteration, RunConfig
 from training.expert.learner import train_by_search
 from training.networks.policy import save_model
 from training.ppo.algorithm import SelfPlayPPO, new_ppo, self_play_games, set_reference, train_ppo
+from training.ppo.critic import load_critic
 from training.report.tracker import Monitor
 from trick_envs.parallel.executor import TaskExecutor
 
@@ -62,6 +63,11 @@ class SelfPlayStage(_Stage[PPO]):
     @property
     def _games(self) -> PPO:
         return self.settings
+
+    def load_model(self, checkpoint: Path, samples: int) -> SelfPlayPPO:
+        model = super().load_model(checkpoint, samples)
+        model.critic = load_critic(self.config, model.device, checkpoint)
+        return model
 
     def train(self, model: SelfPlayPPO, monitor: Monitor, folder: Path, executor: TaskExecutor) -> None:
         reference = folder / f"stage-{self.number + 1}-start.zip"

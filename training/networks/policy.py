@@ -194,8 +194,8 @@ class InPlaceReLU(torch.nn.ReLU):
         super().__init__(inplace=True)
 
 
-def save_model(model: Any, path: Path, notes: Mapping[str, str] | None = None) -> None:
-    """Saves an SB3 model, and texts by name in the same ZIP file, which is replaced atomically."""
+def save_model(model: Any, path: Path, notes: Mapping[str, str | bytes] | None = None) -> None:
+    """Saves an SB3 model, and files by name in the same ZIP file, which is replaced atomically."""
     with replacing(path) as temporary:
         with temporary.open("wb") as file:
             model.save(file)

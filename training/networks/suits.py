@@ -20,7 +20,7 @@ from gymnasium import spaces
 from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 
 from trick_envs.engine.game import Game
-from trick_envs.engine.observation import scales
+from trick_envs.engine.observation import Layout, scales
 from trick_envs.engine.registry import load_game
 from trick_envs.engine.symmetry import by_suit
 
@@ -32,6 +32,7 @@ class SuitColumns(torch.nn.Module):
 
     Args:
         game: the game.
+        layout: of the vectors; by default the game's observation.
 
     Attributes:
         per_suit: C, how many numbers a suit has.
@@ -45,14 +46,15 @@ class SuitColumns(torch.nn.Module):
     factors: torch.Tensor
     names: torch.Tensor
 
-    def __init__(self, game: Game) -> None:
+    def __init__(self, game: Game, layout: Layout | None = None) -> None:
         super().__init__()
+        layout = game.layout if layout is None else layout
         suits, ranks = len(game.deck.suits), len(game.deck.ranks)
         own: list[np.ndarray] = []  # each (suits, numbers): positions in the observation
         flags: list[np.ndarray] = []  # each (suits, cards): those of cards that are written as suit and rank
         rank_flags: list[np.ndarray] = []  # each (cards * ranks)
         others: list[np.ndarray] = []
-        for block, where in zip(game.layout, game.layout.slices().values(), strict=True):
+        for block, where in zip(layout, layout.slices().values(), strict=True):
             places = by_suit(block, game.deck)
             if places is None:
                 others.append(np.arange(where.start, where.stop))
@@ -72,7 +74,7 @@ class SuitColumns(torch.nn.Module):
         self.others = self.sizes[3]
         order = np.concatenate(sections)
         self.register_buffer("order", torch.from_numpy(order), persistent=False)
-        factors = torch.from_numpy(1.0 / scales(game.layout)[order])
+        factors = torch.from_numpy(1.0 / scales(layout)[order])
         self.register_buffer("factors", factors, persistent=False)
 
     def forward(self, observations: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -99,18 +101,27 @@ class SuitLayers(BaseFeaturesExtractor):
         num_players: seats.
         width: of every layer, per suit.
         depth: number of layers.
+        layout: of the vectors; by default the game's observation.
 
     Attributes:
         suits: number of suits.
         width: as given.
     """
 
-    def __init__(self, observation_space: spaces.Box, game: str, num_players: int, width: int, depth: int) -> None:
+    def __init__(
+        self,
+        observation_space: spaces.Box,
+        game: str,
+        num_players: int,
+        width: int,
+        depth: int,
+        layout: Layout | None = None,
+    ) -> None:
         loaded = load_game(game, num_players)
         suits = len(loaded.deck.suits)
         super().__init__(observation_space, suits * width)
         self.suits, self.width = suits, width
-        self.columns = SuitColumns(loaded)
+        self.columns = SuitColumns(loaded, layout)
         self.first = torch.nn.Linear(self.columns.per_suit, width)
         self.from_others = torch.nn.Linear(self.columns.others, width, bias=False)
         self.own = torch.nn.ModuleList(torch.nn.Linear(width, width) for _ in range(depth - 1))

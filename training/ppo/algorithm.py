@@ -13,6 +13,7 @@ from stable_baselines3.common.utils import LinearSchedule, explained_variance
 
 from training.config import PPO, RunConfig
 from training.networks.policy import SelfPlayPolicy, matrix_precision, network_kwargs, weights_of
+from training.ppo.critic import PrivilegedCritic, new_critic
 from training.ppo.loss import FIGURES, Batch, LossWeights, backward, masked_log_softmax
 from training.ppo.rollouts import RolloutWorkers, play, self_play_env
 from training.ppo.self_play import SelfPlayBuffer, SelfPlayVecEnv
@@ -31,11 +32,13 @@ class SelfPlayPPO(MaskablePPO):
         workers: who collects them; ``None``: this process.
         reference: the policy from which the divergence is measured; ``None``: there is none.
         kl_coef: weight of that divergence in the loss.
+        critic: gives the values for the advantages; ``None``: the policy does.
     """
 
     workers: RolloutWorkers | None = None
     reference: SelfPlayPolicy | None = None
     kl_coef: float = 0.0
+    critic: PrivilegedCritic | None = None
 
     def collect_rollouts(
         self, env: Any, callback: BaseCallback, rollout_buffer: Any, n_rollout_steps: int, use_masking: bool = True
@@ -53,7 +56,7 @@ class SelfPlayPPO(MaskablePPO):
                 return False
             callback.on_rollout_end()
             return True
-        rollout_buffer.load_samples(self.workers.collect(weights_of(self.policy), self.num_timesteps))
+        rollout_buffer.load_samples(self.workers.collect(weights_of(self.policy), self.num_timesteps, self.critic))
         self.num_timesteps += env.num_envs * n_rollout_steps
         if not callback.on_step():
             return False
@@ -61,7 +64,7 @@ class SelfPlayPPO(MaskablePPO):
         return True
 
     def _excluded_save_params(self) -> list[str]:
-        return [*super()._excluded_save_params(), "workers", "reference"]
+        return [*super()._excluded_save_params(), "workers", "reference", "critic"]
 
     def train(self) -> None:
         """Learns from the rollout: SB3's update, with the loss of ``training/ppo/loss.py``.
@@ -97,6 +100,11 @@ class SelfPlayPPO(MaskablePPO):
             self.logger.record(f"train/{name}", value)
         self.logger.record("train/loss", weights.total(last))
         self.logger.record("train/explained_variance", explained_variance(buffer.values, buffer.returns))
+        if self.critic is not None:
+            rate = self.policy.optimizer.param_groups[0]["lr"]
+            buffer.teach_critic(rate, self.max_grad_norm)
+            explained = explained_variance(buffer.baseline, buffer.returns)
+            self.logger.record("train/critic_explained_variance", explained)
         self.logger.record("train/n_updates", self._n_updates, exclude="tensorboard")
         self.logger.record("train/clip_range", weights.clip_range)
 
@@ -181,12 +189,15 @@ def new_ppo(config: RunConfig, stage: PPO, done: int = 0) -> SelfPlayPPO:
     )
 
 
-def prepare(config: RunConfig, stage: PPO, model: MaskablePPO) -> None:
-    """Sets up torch and the rollout buffer, before a model learns."""
+def prepare(config: RunConfig, stage: PPO, model: SelfPlayPPO) -> None:
+    """Sets up torch, the critic and the rollout buffer, before a model learns."""
     torch.set_num_threads(config.threads)
     torch.distributions.Distribution.set_default_validate_args(False)
     model.policy.precision = matrix_precision(config.precision, model.device)
-    model.rollout_buffer.attach(model.env, config.reward_scale, stream_seed(config.seed, model.num_timesteps))
+    if stage.privileged_critic and model.critic is None:
+        model.critic = new_critic(config, model.device)
+    seed = stream_seed(config.seed, model.num_timesteps)
+    model.rollout_buffer.attach(model.env, config.reward_scale, seed, model.critic)
 
 
 def set_reference(model: SelfPlayPPO, stage: PPO, reference: Path) -> None:

@@ -16,6 +16,7 @@ import torch
 from training.config import PPO, RunConfig
 from training.networks.policy import SelfPlayPolicy, Weights, matrix_precision, policy_with_weights
 from training.ppo.best_response import BestResponseVecEnv
+from training.ppo.critic import PrivilegedCritic, new_critic
 from training.ppo.self_play import Samples, SelfPlayBuffer, SelfPlayVecEnv, Waiting
 from trick_envs.agents.policy_files import PolicyFiles, make_agent_from, read_policy_files
 from trick_envs.engine.batch import BatchEnv
@@ -89,7 +90,11 @@ def play(
 
 
 def collect(
-    task: RolloutTask, weights: Weights, files: PolicyFiles, standing: Standing | None
+    task: RolloutTask,
+    weights: Weights,
+    files: PolicyFiles,
+    standing: Standing | None,
+    critic: bytes | None = None,
 ) -> tuple[Samples, Standing]:
     """Plays a part of the games for one rollout.
 
@@ -98,6 +103,7 @@ def collect(
         weights: of the policy.
         files: of the player that it is trained against.
         standing: where the last rollout ended; ``None`` begins the games.
+        critic: the privileged critic, as ``saved``; ``None``: the stage has none.
     """
     torch.set_num_threads(1)
     config, stage = task.config, task.stage
@@ -109,7 +115,7 @@ def collect(
         env = self_play_env(config, task.num_envs, task.first_seed, files)
         spaces = env.observation_space, env.action_space
         buffer = SelfPlayBuffer(stage.n_steps, *spaces, "cpu", stage.gae_lambda, stage.gamma, task.num_envs)
-        buffer.attach(env, config.reward_scale)
+        buffer.attach(env, config.reward_scale, critic=_critic_from(critic, config))
         if standing is None:
             env.reset()
         else:
@@ -120,6 +126,15 @@ def collect(
         samples = buffer.samples()
         buffer.reset()
         return samples, Standing(env.games.states.copy(), buffer.waiting())
+
+
+def _critic_from(saved: bytes | None, config: RunConfig) -> PrivilegedCritic | None:
+    """The learner's critic, in a worker."""
+    if saved is None:
+        return None
+    critic = new_critic(config, torch.device("cpu"))
+    critic.load(saved)
+    return critic
 
 
 class RolloutWorkers:
@@ -143,17 +158,24 @@ class RolloutWorkers:
         self._parts = [(len(part), first_seed + int(part[0])) for part in parts]
         self._standings: list[Standing | None] = [None] * len(parts)
 
-    def collect(self, weights: Weights, done: int) -> list[Samples]:
+    def collect(self, weights: Weights, done: int, critic: PrivilegedCritic | None = None) -> list[Samples]:
         """One rollout of all games; the parts in their order.
 
         Args:
             weights: of the policy.
             done: samples of the stage before.
+            critic: gives the values for the advantages, if there is one.
         """
         shared = self._executor.share(weights)
+        shared_critic = self._executor.share(None if critic is None else critic.saved())
         futures = [
             self._executor.submit(
-                collect, RolloutTask(self._config, self._stage, *part, done), shared, self._files, standing
+                collect,
+                RolloutTask(self._config, self._stage, *part, done),
+                shared,
+                self._files,
+                standing,
+                shared_critic,
             )
             for part, standing in zip(self._parts, self._standings, strict=True)
         ]

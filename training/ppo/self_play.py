@@ -24,6 +24,7 @@ from gymnasium import spaces
 from sb3_contrib.common.maskable.buffers import MaskableRolloutBuffer, MaskableRolloutBufferSamples
 from stable_baselines3.common.vec_env import VecEnv
 
+from training.ppo.critic import PrivilegedCritic
 from training.ppo.loss import Batch
 from trick_envs.engine.batch import BatchEnv
 
@@ -114,6 +115,8 @@ class Samples:
         values: ``(N,) float32``: what the value network said.
         log_probs: ``(N,) float32``: of the actions, when they were chosen.
         advantages: ``(N,) float32``.
+        hidden: ``(N, H) int8``: what else the privileged critic sees; ``(N, 0)``: there is none.
+        baseline: ``(N,) float32``: the values from which advantages are measured: the critic's, if there is one.
     """
 
     observations: npt.NDArray[np.int8]
@@ -122,6 +125,8 @@ class Samples:
     values: npt.NDArray[np.float32]
     log_probs: npt.NDArray[np.float32]
     advantages: npt.NDArray[np.float32]
+    hidden: npt.NDArray[np.int8]
+    baseline: npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -129,7 +134,7 @@ class Waiting:
     """Decisions that wait for a successor, between two rollouts.
 
     Attributes:
-        rows: their observations, masks, actions, values and log-probabilities.
+        rows: their observations, masks, actions, values, log-probabilities, and what is hidden (``Samples``).
         of_seats: ``(games, seats)``: the row of each seat's last decision in a ``SelfPlayBuffer``; -1: none.
         earned: ``(games, seats)``: paid since then.
     """
@@ -146,16 +151,19 @@ class SelfPlayBuffer(MaskableRolloutBuffer):
     rollouts that still wait for a successor. Observations and masks are stored as ``int8``.
     """
 
-    def attach(self, env: SelfPlayVecEnv, reward_scale: float = 1.0, seed: int = 0) -> None:
+    def attach(
+        self, env: SelfPlayVecEnv, reward_scale: float = 1.0, seed: int = 0, critic: PrivilegedCritic | None = None
+    ) -> None:
         """Connects the buffer with the environment. Call it before the first rollout.
 
         Args:
             env: the environment that is stepped between two calls of ``add``.
             reward_scale: a factor on every reward.
             seed: of the order of the samples.
+            critic: gives values for the advantages (``training/ppo/critic.py``); ``None``: those of the policy serve.
         """
         self._rng = np.random.default_rng(seed)
-        self._env, self._scale = env, reward_scale
+        self._env, self._scale, self.critic = env, reward_scale, critic
         games, seats = self.n_envs, env.games.num_players
         self._new = self.buffer_size * games
         rows = self._new + seats * games
@@ -164,6 +172,8 @@ class SelfPlayBuffer(MaskableRolloutBuffer):
         self._chosen = np.zeros(rows, np.int64)
         self._value, self._log_prob = np.zeros(rows, np.float32), np.zeros(rows, np.float32)
         self._reward, self._advantage = np.zeros(rows, np.float32), np.zeros(rows, np.float32)
+        self._hidden = np.zeros((rows, 0 if critic is None else critic.view.blocks.size), np.int8)
+        self._baseline = self._value if critic is None else np.zeros(rows, np.float32)  # advantages begin there
         self._next = np.full(rows, LAST, np.int64)
         self._waiting = np.full((games, seats), -1, np.int64)  # the row of each seat's last decision
         self._earned = np.zeros((games, seats), np.float32)  # paid since then
@@ -185,7 +195,7 @@ class SelfPlayBuffer(MaskableRolloutBuffer):
 
     def _columns(self) -> tuple[npt.NDArray[Any], ...]:
         """What a decision consists of, one row each."""
-        return self._seen, self._masks, self._chosen, self._value, self._log_prob
+        return self._seen, self._masks, self._chosen, self._value, self._log_prob, self._hidden
 
     def waiting(self) -> Waiting:
         """After ``reset``: what the next rollout needs of those before."""
@@ -213,6 +223,8 @@ class SelfPlayBuffer(MaskableRolloutBuffer):
             self._value[ready],
             self._log_prob[ready],
             self._advantage[ready],
+            self._hidden[ready],
+            self._baseline[ready],
         )
 
     def load_samples(self, parts: Sequence[Samples]) -> None:
@@ -224,13 +236,15 @@ class SelfPlayBuffer(MaskableRolloutBuffer):
             rows = slice(end, end := end + len(part.actions))
             self._seen[rows], self._masks[rows], self._chosen[rows] = part.observations, part.masks, part.actions
             self._value[rows], self._log_prob[rows] = part.values, part.log_probs
-            self._advantage[rows] = part.advantages
+            self._advantage[rows], self._hidden[rows] = part.advantages, part.hidden
+            self._baseline[rows] = part.baseline
         self._learn_from(np.arange(end))
 
     def _learn_from(self, ready: npt.NDArray[np.int64]) -> None:
         self._ready = ready
         self.values = self._value[ready]  # SB3 logs the explained variance
-        self.returns = self.values + self._advantage[ready]
+        self.baseline = self._baseline[ready]
+        self.returns = self.baseline + self._advantage[ready]
 
     def note_decisions(
         self,
@@ -244,8 +258,10 @@ class SelfPlayBuffer(MaskableRolloutBuffer):
         first = self.pos * self.n_envs
         now = slice(first, first + self.n_envs)
         given = (observations, masks, actions, values, log_probs)
-        for column, rows in zip(self._columns(), given, strict=True):
+        for column, rows in zip(self._columns(), given, strict=False):
             column[now] = rows
+        if self.critic is not None:
+            self.critic.view.write(self._env.games.states, self._hidden[now])
 
     def note_rewards(self) -> None:
         """After the decisions have been played: reads from the environment who made them, rewards and ends."""
@@ -274,7 +290,9 @@ class SelfPlayBuffer(MaskableRolloutBuffer):
         log_prob: torch.Tensor,
         action_masks: Any = None,
     ) -> None:
-        """SB3's way to add one decision per game, after it has been played."""
+        """SB3's way to add one decision per game, after it has been played. Too late for a critic."""
+        if self.critic is not None:
+            raise RuntimeError("expected note_decisions and note_rewards: what was hidden is not known any more")
         masks = np.asarray(action_masks).reshape(self.n_envs, -1)
         values = value.reshape(-1).numpy(force=True)
         self.note_decisions(obs, masks, action.reshape(-1), values, log_prob.numpy(force=True))
@@ -283,15 +301,26 @@ class SelfPlayBuffer(MaskableRolloutBuffer):
     def compute_returns_and_advantage(self, last_values: Any, dones: Any) -> None:
         """Computes advantages of all decisions whose successor is known; the others wait for the next rollout."""
         used = self._new + self._carried
-        _estimate(used, self._new, self._next, self._reward, self._value, self._advantage, self.gamma, self.gae_lambda)
+        if self.critic is not None:
+            added = self.critic.corrections(self._hidden[:used], self._seen[:used])
+            self._baseline[:used] = self._value[:used] + added
+        _estimate(
+            used, self._new, self._next, self._reward, self._baseline, self._advantage, self.gamma, self.gae_lambda
+        )
         self._learn_from(np.flatnonzero(self._next[:used] != WAITING))
 
     def batch(self) -> Batch:
         """All rows on the device, without a reference; ``order`` says which of them are samples."""
         columns = (self._seen, self._masks, self._chosen, self._log_prob, self._advantage)
-        returns = self._advantage + self._value
+        returns = self._advantage + self._baseline
         nothing = np.empty((len(returns), 0), np.float32)
         return Batch(*(torch.from_numpy(column).to(self.device) for column in (*columns, returns, nothing)))
+
+    def teach_critic(self, learning_rate: float, max_grad_norm: float) -> None:
+        """The critic learns from the samples."""
+        assert self.critic is not None
+        errors = self._baseline + self._advantage - self._value
+        self.critic.learn(self._hidden, self._seen, errors, self._ready, learning_rate, max_grad_norm)
 
     def order(self, batch_size: int | None = None) -> list[npt.NDArray[np.int64]]:
         """The rows of all samples once, in random order, in batches of nearly equal size, about ``batch_size``."""
@@ -302,6 +331,7 @@ class SelfPlayBuffer(MaskableRolloutBuffer):
         """SB3's way to get all samples once, in the order of ``order``."""
         for rows in self.order(batch_size):
             advantage, value = self._advantage[rows], self._value[rows]
+            returns = advantage + self._baseline[rows]
             yield MaskableRolloutBufferSamples(
                 *map(
                     self.to_torch,
@@ -311,7 +341,7 @@ class SelfPlayBuffer(MaskableRolloutBuffer):
                         value,
                         self._log_prob[rows],
                         advantage,
-                        advantage + value,
+                        returns,
                     ),
                 ),
                 self.to_torch(self._masks[rows]),
