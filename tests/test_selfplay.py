@@ -25,6 +25,7 @@ from training.ppo.algorithm import SelfPlayPPO, new_ppo, prepare, set_reference
 from training.ppo.loss import FIGURES, Batch, LossWeights, backward, masked_log_softmax, torch_loss
 from training.ppo.rollouts import RolloutTask, RolloutWorkers, collect
 from training.ppo.self_play import SelfPlayBuffer, SelfPlayVecEnv
+from trick_envs.engine.cards import members
 from trick_envs.parallel.executor import ThisProcess
 
 GAMMA, LAMBDA, SCALE = 0.97, 0.9, 0.5
@@ -160,6 +161,22 @@ def test_a_self_play_environment_has_the_games_spaces() -> None:
     assert not dones.any()
     games.observations[:] = 0
     assert after.any()  # a copy: SB3 stores it after the next step
+
+
+@pytest.mark.parametrize(("name", "num_deals"), [("double_deck_whist", 1), ("donguri", None)])
+def test_games_begin_at_different_points_of_the_first_deal(name: str, num_deals: int | None) -> None:
+    """In lock step, rollouts of Double-Deck German Whist showed first halves of deals and second halves in turn."""
+    env = SelfPlayVecEnv(BatchEnv(name, 200, num_deals=num_deals), seed=3)
+    env.reset()
+    states = env.games.states.copy()
+    gone = np.array([sum(len(members(cards)) for cards in each["gone"]) for each in states])
+    cards = int(states["num_cards"][0]) - 4
+    assert not states["deal_number"].any()
+    assert not env.games.rewards.any()
+    assert not env.games.terminated.any()
+    assert np.histogram(gone, bins=5, range=(0, cards))[0].min() >= 15
+    env.reset()
+    assert env.games.states.tobytes() == states.tobytes()
 
 
 # --- the update ---------------------------------------------------------------------------------------------------

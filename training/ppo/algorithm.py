@@ -13,7 +13,7 @@ from stable_baselines3.common.utils import LinearSchedule, explained_variance
 
 from training.config import PPO, RunConfig
 from training.networks.policy import SelfPlayPolicy, matrix_precision, network_kwargs, weights_of
-from training.ppo.critic import PrivilegedCritic, new_critic
+from training.ppo.critic import CRITIC, PrivilegedCritic, new_critic
 from training.ppo.loss import FIGURES, Batch, LossWeights, backward, masked_log_softmax
 from training.ppo.rollouts import RolloutWorkers, play, self_play_env
 from training.ppo.self_play import SelfPlayBuffer, SelfPlayVecEnv
@@ -65,6 +65,10 @@ class SelfPlayPPO(MaskablePPO):
 
     def _excluded_save_params(self) -> list[str]:
         return [*super()._excluded_save_params(), "workers", "reference", "critic"]
+
+    def files_of_training(self) -> dict[str, bytes]:
+        """By name: what a checkpoint needs besides, and a policy file does not."""
+        return {} if self.critic is None else {CRITIC: self.critic.saved()}
 
     def train(self) -> None:
         """Learns from the rollout: SB3's update, with the loss of ``training/ppo/loss.py``.

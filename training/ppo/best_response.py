@@ -56,6 +56,9 @@ class BestResponseVecEnv(SelfPlayVecEnv):
         self._let_agent_play()
         return self.games.observations.copy()
 
+    def _spread(self) -> None:
+        """Not needed: a rollout has several deals, since only the learner's decisions count."""
+
     def step_async(self, actions: npt.NDArray[Any]) -> None:
         super().step_async(actions)
         np.copyto(self.rewards, self.games.rewards)

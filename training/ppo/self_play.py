@@ -73,7 +73,30 @@ class SelfPlayVecEnv(VecEnv):
 
     def reset(self) -> npt.NDArray[np.int8]:
         self.games.reset(self.first_seed)
+        self._spread()
         return self.games.observations.copy()
+
+    def _spread(self) -> None:
+        """Plays a part of the first deal at random in every game, of a random length.
+
+        Otherwise all games would stand at about the same point of a deal for ever, and a rollout that is shorter than a
+        deal would show the policy nothing but first halves, and the next one nothing but second halves.
+        """
+        games, rng = self.games, np.random.default_rng(self.first_seed)
+
+        def play(rows: npt.NDArray[np.int64]) -> None:
+            masks = games.action_masks[rows]
+            games.step((rng.random(masks.shape) * masks).argmax(1), rows)
+
+        steps, everywhere = 0, np.arange(self.num_envs)
+        while not games.states["deal_number"].any() and not games.terminated.any():
+            play(everywhere)
+            steps += 1
+        games.reset(self.first_seed)
+        lengths = rng.integers(0, steps, self.num_envs)
+        for step in range(lengths.max()):
+            play(np.flatnonzero(lengths > step))
+        games.rewards[:], games.terminated[:] = 0.0, False
 
     def step_async(self, actions: npt.NDArray[Any]) -> None:
         np.copyto(self.acted, self.games.seats)

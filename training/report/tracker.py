@@ -14,7 +14,6 @@ from stable_baselines3.common.logger import Logger, configure
 
 from training.config import RunConfig
 from training.networks.policy import NetworkAgent, save_model
-from training.ppo.critic import CRITIC
 from training.report.snapshots import keep_policy, next_mark
 from trick_envs.agents import make_agent
 from trick_envs.engine.game import Game
@@ -143,10 +142,8 @@ class Monitor:
             "stage": self.stage, "done": self.done, "samples": self.samples, "tasks": self.tasks,
             "seconds": round(self.seconds, 1), "initial": self.initial, "history": self.history,
         }  # fmt: skip
-        notes: dict[str, str | bytes] = {PROGRESS: json.dumps(progress)}  # a crash leaves both or none
-        if model.critic is not None:
-            notes[CRITIC] = model.critic.saved()
-        save_model(model, self._folder / CHECKPOINT, notes)
+        files = {**model.files_of_training(), PROGRESS: json.dumps(progress)}  # a crash leaves all of them or none
+        save_model(model, self._folder / CHECKPOINT, files)
         write_json(self._folder / PROGRESS, progress)  # to look at
 
 
