@@ -655,6 +655,16 @@ def test_a_passed_card_is_told_to_nobody_else(browser):
     assert all(line.endswith("passes a card") for line in passed)
 
 
+def test_a_game_that_goes_on_has_no_review_and_no_belief(browser):
+    """They belong to a record, and the record is there when the match is over."""
+    about, _ = browser.deal(game="donguri")
+    for path in (f"/replays/{about['id']}/review", f"/replays/{about['id']}/beliefs/0?seat=1"):
+        assert browser.get(path).status_code == 404
+    assert browser.post(f"/replays/{about['id']}/review", {}).status_code == 404
+    for path in ("review", "beliefs/0", "duplicate"):
+        assert browser.get(f"/games/{about['id']}/{path}").status_code == 404
+
+
 # --- requests that are refused --------------------------------------------------------------------------------------
 
 
@@ -837,6 +847,59 @@ def test_a_seat_of_a_replay_sees_what_it_saw_in_the_game(browser):
         assert [list(play) for play in found.shot(steps[number], 2).view.previous] == frame["previous"]
 
 
+def test_a_review_is_made_in_the_background_and_kept(browser, record, monkeypatch):
+    go_on = threading.Event()
+    made = []
+
+    def slowly(match: Any, seat: int, seconds: Any, on_progress: Any) -> dict[str, Any]:
+        made.append(seat)
+        on_progress(3, 12)
+        assert go_on.wait(60)
+        return {"seat": seat}
+
+    monkeypatch.setattr("trick_envs.play.web.replays.review_data", slowly)
+    name = browser.post("/replays", record).json()["id"]
+    assert browser.get(f"/replays/{name}/review").json()["state"] == "none"
+    assert browser.post(f"/replays/{name}/review", {"seat": 3}).status_code == 400
+    browser.post(f"/replays/{name}/review", {"seat": 2})
+    other = browser.post("/replays", record).json()["id"]
+    browser.post(f"/replays/{other}/review", {})
+    until(lambda: browser.get(f"/replays/{name}/review").json()["state"] == "running")
+    state = browser.get(f"/replays/{name}/review").json()
+    assert (state["done"], state["total"], state["review"]) == (3, 12, None)
+    assert browser.get(f"/replays/{other}/review").json()["state"] == "waiting"  # one after the other
+    browser.post(f"/replays/{name}/review", {"seat": 1})  # it is being made already
+    go_on.set()
+    until(lambda: browser.get(f"/replays/{other}/review").json()["state"] == "done")
+    assert browser.get(f"/replays/{name}/review").json()["review"] == {"seat": 2}
+    assert made == [2, 0]
+
+
+def test_a_review_that_fails_is_told_and_can_be_made_again(browser, record, monkeypatch, caplog):
+    monkeypatch.setattr("trick_envs.play.web.replays.review_data", lambda *_: 1 // 0)
+    name = browser.post("/replays", record).json()["id"]
+    browser.post(f"/replays/{name}/review", {})
+    until(lambda: browser.get(f"/replays/{name}/review").json()["state"] == "failed")
+    assert "ZeroDivisionError" in caplog.text
+    monkeypatch.setattr("trick_envs.play.web.replays.review_data", lambda *_: {})
+    browser.post(f"/replays/{name}/review", {})
+    until(lambda: browser.get(f"/replays/{name}/review").json()["state"] == "done")
+
+
+def until(done: Callable[[], bool]) -> None:
+    limit = time.monotonic() + 60
+    while not done():
+        assert time.monotonic() < limit
+        time.sleep(0.02)
+
+
+def test_a_game_from_a_replay_has_the_same_opponents_if_a_browser_may_ask_for_them(browser, record):
+    told = {**record, "players": ["random", "person", "os:system"]}
+    name = browser.post("/replays", told).json()["id"]
+    reply = browser.post("/games", {"replay": name, "step": 4, "seat": 1}).json()
+    assert reply["game"]["players"] == ["random", "you", "pretrained"]
+
+
 def test_a_malformed_record_is_refused_with_the_play(browser, record):
     wrong = json.loads(json.dumps(record))
     wrong["deals"][0]["actions"][3][0] = 7
@@ -870,7 +933,7 @@ def test_the_pages_copy_of_a_replay_holds_every_picture_and_asks_for_nothing(rec
             for step in (0, 5, len(found.steps) - 1):
                 parts = data["pictures"][name][seat][step]
                 assert "".join(data["parts"][part] for part in parts) == found.shot(step, observer).picture(layout)
-    assert len(data["hints"]) == len(found.steps)
+    assert len(data["review"]["decisions"]) == len(record["deals"][0]["actions"])
     without_data = page.replace(packed[1], "")
     assert 'src="' not in without_data
     assert 'href="' not in without_data

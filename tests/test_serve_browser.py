@@ -138,7 +138,7 @@ def test_a_deal_is_played_by_clicking_and_then_looked_at(open_page, address):
     page.reload()  # it is all there again
     expect(page.locator("#summary")).to_be_visible()
     assert page.url == game
-    page.get_by_role("button", name="Look at the replay").click()
+    page.get_by_role("button", name="Review my game").click()
     expect(page.locator("#thoughts table")).to_be_visible()
     page.keyboard.press("ArrowRight")
     page.wait_for_url("**#step=1&seat=0")
@@ -186,7 +186,7 @@ def test_the_keyboard_is_enough(open_page, address):
     expect(page.locator("#hand .hint").first).to_be_visible()
     page.keyboard.press("h")
     play_to_the_end(page, play)
-    expect(page.locator("#summary button:focus")).to_have_text("Look at the replay")
+    expect(page.locator("#summary button:focus")).to_have_text("Review my game")
     page.keyboard.press("Enter")
     expect(page.locator("#viewer")).to_be_visible()
 
@@ -254,10 +254,11 @@ def test_a_record_is_dropped_into_the_viewer(open_page, address, record, tmp_pat
     page.locator("#timeline button[data-step]").nth(4).click()
     expect(page.locator("#timeline [aria-current]")).to_have_count(1)
     page.click("#analyse")
-    expect(page.locator("#analysed")).to_contain_text("isagrees")
+    expect(page.locator("#verdict")).to_contain_text("As player_1: ", timeout=3 * PATIENCE)
     here = page.url
     page.reload()
     expect(page.locator("#view")).to_have_value("1")
+    expect(page.locator("#verdict")).to_be_visible()  # it is there still
     assert page.url == here
     page.click("#play-on")
     expect(page.locator("#hand.ready")).to_be_visible()
@@ -273,6 +274,9 @@ def test_a_replays_page_works_from_a_file(open_page, record, tmp_path):
     page.keyboard.press("PageDown")
     page.keyboard.press("a")
     page.wait_for_url("**&seat=all")
+    expect(page.locator("#verdict")).to_be_visible()
+    expect(page.locator("#graph svg")).to_be_visible()
+    assert page.get_by_role("button", name="Try again").count() == 0  # nobody is there to play with
     page.set_viewport_size(PHONE)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
@@ -313,6 +317,11 @@ def test_axe_finds_nothing(open_page, address, record, tmp_path, size, scheme):
     page.set_input_files("#file", tmp_path / "match.json")
     expect(page.locator("#thoughts table")).to_be_visible()
     check("replay")
+    page.click("#analyse")
+    expect(page.locator("#verdict")).to_be_visible(timeout=3 * PATIENCE)
+    page.locator("#infer summary").click()
+    expect(page.locator("table.belief")).to_be_visible()
+    check("review")
 
 
 # --- what once went wrong ---------------------------------------------------------------------------------------------
@@ -558,3 +567,38 @@ def test_a_card_is_taken_back_with_a_key(open_page, address):
     expect(page.locator("#hand.ready button")).to_have_count(cards)
     assert page.locator("#log p").count() == lines
     expect(page.locator("#take-back")).to_be_disabled()
+
+
+def test_a_review_lists_mistakes_jumps_to_them_and_lets_one_try_again(open_page, address, tmp_path):
+    """A seat that plays at random; its mistakes, the graph, where cards may lie, and a game from there on."""
+    page = open_page({"width": 1366, "height": 650})
+    game = load_game("donguri", 3, 1)
+    agents = {0: make_agent("random", game, 3), 1: make_agent("greedy", game), 2: make_agent("greedy", game)}
+    lost = play_match("donguri", agents, 4, 3, 1)
+    lost["players"] = ["person", "greedy", "random"]
+    (tmp_path / "match.json").write_text(json.dumps(lost))
+    page.goto(f"{address}/replay")
+    page.set_input_files("#file", tmp_path / "match.json")
+    expect(page.locator("#thoughts table")).to_be_visible()
+    page.click("#analyse")
+    expect(page.locator("#verdict")).to_contain_text("Your ", timeout=3 * PATIENCE)
+    expect(page.locator("#duplicate")).to_contain_text("pretrained scores")
+    decisions = page.evaluate("review.decisions")
+    assert len(decisions) == len(lost["deals"][0]["actions"])
+    worst = max((one for one in decisions if one["seat"] == 0), key=lambda one: one["loss"])
+    assert worst["mark"] in page.locator("#verdict").inner_text()
+    assert page.locator("#timeline .mark").count() == sum(bool(one["mark"]) for one in decisions)
+    page.locator(".mistakes .jump-to").first.click()
+    page.wait_for_function("(number) => order.findIndex((one) => one.step === at) === number", arg=worst["number"])
+    expect(page.locator("#thoughts .played")).to_contain_text("played")
+    page.locator("#infer summary").click()
+    expect(page.locator("table.belief tbody tr").first).to_be_visible()
+    holds = page.locator("table.belief td.holds").count()
+    assert holds == sum(map(sum, page.evaluate("source.belief(at, 0).then((found) => found.truth)")))
+    box = page.locator("#graph svg").bounding_box()
+    page.mouse.click(box["x"] + box["width"] - 2, box["y"] + 30)
+    page.wait_for_function("at === about.steps - 1")
+    page.get_by_role("button", name="Try again").first.click()
+    expect(page.locator("#hand.ready")).to_be_visible()
+    assert page.evaluate("[frame.number, about.seat]") == [worst["number"], 0]
+    assert page.evaluate("about.players") == ["you", "greedy", "random"]

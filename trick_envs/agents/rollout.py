@@ -62,7 +62,7 @@ class RolloutAgent:
         self.name = name or f"{policy.name}+rollout:{worlds}"
         self.game = game
         self._policy, self._rounds = policy, list(_rounds(worlds))
-        self._points: tuple[float, float] | None = None
+        self._points: tuple[float, float, float] | None = None
         self.seed(seed)
 
     def seed(self, seed: int) -> None:
@@ -74,15 +74,25 @@ class RolloutAgent:
         """Searches, all rows side by side."""
         return self._search(observations, action_masks, states)[0]
 
-    def compare(self, observations: Observations, action_masks: Masks, states: States | None = None) -> SearchResult:
+    def again(self, worlds: int, seed: int) -> RolloutAgent:
+        """The same search with other worlds. Its policy is calibrated for both."""
+        other = RolloutAgent(self._policy, worlds, self.game)
+        other._seed, other._points = np.uint64(seed), self._calibrated()
+        return other
+
+    def compare(
+        self, observations: Observations, action_masks: Masks, states: States | None = None,
+        baselines: Actions | None = None,
+    ) -> SearchResult:  # fmt: skip
         """Searches, all rows side by side; returns all that it found out: for labels, hints and analyses.
 
         Args:
             observations: ``(B, D)``.
-            action_masks: ``(B, A)``.
+            action_masks: ``(B, A)``: which actions may be compared.
             states: ``(B,)`` records.
+            baselines: ``(B,)``: the actions with which others are compared; the policy's by default.
         """
-        actions, candidates, sums = self._search(observations, action_masks, states)
+        actions, candidates, sums = self._search(observations, action_masks, states, baselines)
         found = np.zeros((3, *np.shape(action_masks)))
         rows, columns = np.nonzero(candidates >= 0)
         found[:, rows, candidates[rows, columns]] = np.stack(_statistics(sums))[:, rows, columns]
@@ -92,11 +102,11 @@ class RolloutAgent:
         )
 
     def _search(
-        self, observations: Observations, action_masks: Masks, states: States | None
+        self, observations: Observations, action_masks: Masks, states: States | None, baselines: Actions | None = None
     ) -> tuple[Actions, npt.NDArray[np.int64], npt.NDArray[np.float64]]:
         """The choices, the candidates ``(B, S)``, and their sums ``(3, B, S)``."""
         states = required(states, self.name)
-        candidates = self._candidates(observations, action_masks, states)
+        candidates = self._candidates(observations, action_masks, states, baselines)
         sums, actions = np.zeros((3, *candidates.shape)), candidates[:, 0].copy()
         open_ = np.flatnonzero((candidates[:, 1:] >= 0).any(axis=1))
         at_once = max(1, BATCH // (MOST_CANDIDATES * max(self._rounds)))
@@ -105,13 +115,16 @@ class RolloutAgent:
             actions[rows], sums[:, rows] = self._compare(states[rows], candidates[rows])
         return actions, candidates, sums
 
-    def _candidates(self, observations: Observations, action_masks: Masks, states: States) -> npt.NDArray[np.int64]:
-        """``(B, S)``: the policy's action, then the likeliest others; -1 where there are fewer."""
+    def _candidates(
+        self, observations: Observations, action_masks: Masks, states: States, baselines: Actions | None
+    ) -> npt.NDArray[np.int64]:
+        """``(B, S)``: the baseline, the policy's action by default, then the likeliest others; -1: there are fewer."""
         logits, _ = self._policy.evaluate(observations, action_masks)
         likely = np.exp(logits - logits.max(axis=1, keepdims=True))
         likely /= likely.sum(axis=1, keepdims=True)
         likely[np.asarray(action_masks) == 0] = 0.0
-        likely[np.arange(len(likely)), self._policy.act(observations, action_masks, states)] = 2.0
+        first = self._policy.act(observations, action_masks, states) if baselines is None else baselines
+        likely[np.arange(len(likely)), first] = 2.0
         best = np.argsort(-likely, axis=1, kind="stable")[:, :MOST_CANDIDATES]
         return np.where(np.take_along_axis(likely, best, axis=1) >= LEAST_LIKELY, best, -1)
 
@@ -199,15 +212,23 @@ class RolloutAgent:
 
     def in_points(self, values: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
         """Values of the policy as margins in points: they are in units of the reward that it was trained with."""
-        if self._points is None:
-            self._points = self._calibrate()
-        slope, offset = self._points
+        slope, offset, _ = self._calibrated()
         return slope * values + offset
 
-    def _calibrate(self) -> tuple[float, float]:
+    @property
+    def spread(self) -> float:
+        """The standard deviation of a deal's margin, in points, where the policy plays itself."""
+        return self._calibrated()[2]
+
+    def _calibrated(self) -> tuple[float, float, float]:
+        if self._points is None:
+            self._points = self._calibrate()
+        return self._points
+
+    def _calibrate(self) -> tuple[float, float, float]:
         """Slope and offset that turn the policy's values into margins: least squares over deals that it plays itself.
 
-        The deals are always the same.
+        The deals are always the same. The third number is the standard deviation of their margins.
         """
         kernels, game = self.game.kernels, self.game
         states, seats = np.zeros(CALIBRATION, game.dtype), np.arange(CALIBRATION) % game.num_players
@@ -222,7 +243,7 @@ class RolloutAgent:
         rows, values = (np.concatenate(each) for each in zip(*judged, strict=True))
         outcomes, spread = margins[rows], float(values.var())
         slope = float(np.cov(values, outcomes, ddof=0)[0, 1]) / spread if spread > 0.0 else 0.0
-        return slope, float(outcomes.mean() - slope * values.mean())
+        return slope, float(outcomes.mean() - slope * values.mean()), float(margins.std())
 
 
 def _statistics(sums: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.float64], ...]:

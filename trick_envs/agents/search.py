@@ -80,15 +80,19 @@ class SearchAgent:
         """Searches, row by row."""
         return self._search(observations, action_masks, states)[0]
 
-    def compare(self, observations: Observations, action_masks: Masks, states: States | None = None) -> SearchResult:
+    def compare(
+        self, observations: Observations, action_masks: Masks, states: States | None = None,
+        baselines: Actions | None = None,
+    ) -> SearchResult:  # fmt: skip
         """Searches, row by row; returns all that it found out: for labels, hints and analyses.
 
         Args:
             observations: ``(B, D)``, for the baseline.
             action_masks: ``(B, A)``.
             states: ``(B,)`` records.
+            baselines: ``(B,)``: the actions with which others are compared; the baseline player's by default.
         """
-        actions, baselines, sums = self._search(observations, action_masks, states)
+        actions, baselines, sums = self._search(observations, action_masks, states, baselines)
         total, squares, counts = sums[:, :3, : self.game.num_actions].swapaxes(0, 1)
         mean = total / np.maximum(counts, 1)
         variance = np.maximum(squares / np.maximum(counts, 1) - mean * mean, 0.0)
@@ -97,11 +101,12 @@ class SearchAgent:
         )
 
     def _search(
-        self, observations: Observations, action_masks: Masks, states: States | None
+        self, observations: Observations, action_masks: Masks, states: States | None, baselines: Actions | None = None
     ) -> tuple[Actions, Actions, npt.NDArray[np.float64]]:
         """The choices, the baselines, and the kernels' statistics, ``(B, 4, WIDTH)``."""
         states = required(states, self.name)
-        baselines = np.asarray(self._baseline.act(observations, action_masks, states))
+        if baselines is None:
+            baselines = np.asarray(self._baseline.act(observations, action_masks, states))
         actions, sums = baselines.copy(), np.zeros((len(states), 4, WIDTH))
         kernels, streams = self.game.kernels, np.zeros(len(states), np.uint64)
         if self._method == "pimc":

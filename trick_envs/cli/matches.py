@@ -117,6 +117,46 @@ def replay(
 
 
 @app.command()
+def review(
+    file: Annotated[Path, typer.Argument(help="A match record, as written by trick play or trick simulate.")],
+    seat: Annotated[
+        int | None, typer.Option("--seat", min=0, help="Whose plays are told; the person's by default, or all.")
+    ] = None,
+    worlds: Annotated[
+        int, typer.Option("--worlds", min=8, help="How many worlds to sample for the second comparison of a play.")
+    ] = 256,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", dir_okay=False, help="Write the whole review to this file, too.")
+    ] = None,
+) -> None:
+    """Judge every play of a match: what it has cost, which were mistakes, and who has played how well."""
+    from trick_envs.cli.progress import progress_bar
+    from trick_envs.files import write_json
+    from trick_envs.matches.replay import replay as replayed
+    from trick_envs.matches.seating import checked_seat
+    from trick_envs.play.review import review as judge
+    from trick_envs.play.review import review_told
+    from trick_envs.play.session import PERSON
+
+    try:
+        record = json.loads(file.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise InputError(f"{file}: not readable as JSON: {error}") from None
+    match = replayed(record)
+    if seat is not None:
+        checked_seat(seat, match.game, "--seat")
+    players = record.get("players")
+    if seat is None and isinstance(players, list) and players.count(PERSON) == 1:
+        seat = players.index(PERSON)
+    with progress_bar(out, transient=True) as bar:
+        task = bar.add_task("plays", total=None, note="")
+        found = judge(match, lambda done, total: bar.update(task, completed=done, total=total), again=worlds)
+    print(review_told(found, seat))
+    if json_file is not None:
+        write_json(json_file, found.as_dict())
+
+
+@app.command()
 def serve(
     game: Annotated[str, typer.Option("--game", help="The game that is dealt first.")] = "pepper",
     host: Annotated[

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from dataclasses import asdict, dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -68,6 +68,27 @@ class Hint:
         return asdict(self)
 
 
+@dataclass(frozen=True)
+class Judgement:
+    """What is thought of played cards, a row for each.
+
+    Attributes:
+        masks: ``(B, A)``: what was legal.
+        likely: ``(B, A)``: the policy's probabilities; ``None`` without a policy.
+        values: ``(B,)``: what the policy expects of the deal, in points over the mean of the others.
+        advantages: ``(B, A)``: points by which a card is better than the played one, the mean over worlds.
+        errors: ``(B, A)``: half the widths of their 95 % intervals.
+        counts: ``(B, A)``: in how many worlds a card was tried.
+    """
+
+    masks: npt.NDArray[np.int8]
+    likely: npt.NDArray[np.float32] | None
+    values: npt.NDArray[np.float32] | None
+    advantages: npt.NDArray[np.float32]
+    errors: npt.NDArray[np.float64]
+    counts: npt.NDArray[np.int32]
+
+
 class _Once:
     """A policy that judges the same decision once: a search asks for its judgement, its action, and we ask again."""
 
@@ -113,6 +134,51 @@ class Advisor:
         self._search: Any = self._rollout or make_agent(PIMC, game)
         self._lock = threading.Lock()  # searches have room for one decision at a time
         self.sources = [*([PRETRAINED] if self._policy else []), self._search.name]
+
+    def judge(
+        self, states: States, played: npt.NDArray[np.int64], worlds: int, seed: int, only: npt.NDArray[np.int64] | None
+    ) -> Judgement:
+        """Compares played cards with others, from what the seats to act know: all in the same sampled worlds.
+
+        Args:
+            states: ``(B,)`` records, each before a play.
+            played: ``(B,)``: the cards that were played.
+            worlds: how many to sample for a decision, at most.
+            seed: other seeds sample other worlds.
+            only: ``(B,)``: the one card with which each is compared; ``None``: all that the policy finds likely.
+        """
+        states = states.copy()
+        states["seed"] = 0  # as in ``advise``
+        seen = [observe(self.game, states[row : row + 1], int(seat)) for row, seat in enumerate(states["seat"])]
+        observations, masks = (np.stack(each) for each in zip(*seen, strict=True))
+        with self._lock:
+            likely = values = None
+            if self._policy is not None and self._rollout is not None and only is None:
+                logits, raw = self._policy.evaluate(observations, masks)
+                likely = np.exp(logits - logits.max(axis=1, keepdims=True))
+                likely, values = likely / likely.sum(axis=1, keepdims=True), self._rollout.in_points(raw)
+            if only is not None:
+                masks = np.zeros_like(masks)
+                masks[np.arange(len(masks)), played] = masks[np.arange(len(masks)), only] = 1
+            search = (
+                self._rollout.again(worlds, seed) if self._rollout else make_agent(f"pimc:{worlds}", self.game, seed)
+            )
+            compared = cast(Any, search).compare(observations, masks, states, played)
+        widths = np.array([standard_errors_95(count) if count > 1 else 0.0 for count in range(worlds + 1)])
+        errors = widths[compared.counts] * np.sqrt(compared.variances / np.maximum(compared.counts, 1))
+        return Judgement(masks, likely, values, compared.advantages, errors, compared.counts)
+
+    def sources_of(self, worlds: int) -> list[str]:
+        """The specs of policy and search, as in ``sources``, for ``judge`` with so many worlds."""
+        return [*self.sources[:-1], f"{self.sources[-1].rpartition(':')[0]}:{worlds}"]
+
+    @property
+    def spread(self) -> float | None:
+        """The standard deviation of a deal's margin among policies, in points; ``None`` without a policy."""
+        if self._rollout is None:
+            return None
+        with self._lock:
+            return self._rollout.spread
 
     def advise(self, states: States) -> Hint:
         """What is thought of the decision in ``states[0]``: the same in all worlds that look alike to the seat."""

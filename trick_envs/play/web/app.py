@@ -37,7 +37,7 @@ from trick_envs.play.guides import guide_data
 from trick_envs.play.saved import SavedGames
 from trick_envs.play.session import PERSON, Session, default_player, seated
 from trick_envs.play.web.frames import Layout, Snapshot, frame_data, names
-from trick_envs.play.web.replays import Replay
+from trick_envs.play.web.replays import Replay, ReviewJob
 from trick_envs.play.web.sessions import Load, Store, WebSession
 from trick_envs.play.web.validation import (
     EFFORTS,
@@ -196,6 +196,7 @@ class Api:
         self.games: Store[WebSession] = Store("games", MAX_GAMES, max_age=24 * HOUR, min_age=HOUR / 4)
         self.replays: Store[Replay] = Store("replays", MAX_REPLAYS, max_age=24 * HOUR, min_age=HOUR / 60)
         self.load = Load()
+        self._reviewing = threading.Lock()  # one review after the other: people are playing meanwhile
         self.threads, self.thinking = CapacityLimiter(THREADS), CapacityLimiter(THINKING)
 
     def application(self, hosts: Sequence[str], any_address: bool = False) -> Starlette:
@@ -218,6 +219,9 @@ class Api:
             Route("/replays/{replay}", answer(self.show_replay, threads)),
             Route("/replays/{replay}/steps/{step}", answer(self.show_step, threads)),
             Route("/replays/{replay}/hints/{step}", answer(self.replay_hint, thinking)),
+            Route("/replays/{replay}/beliefs/{step}", answer(self.replay_belief, thinking)),
+            Route("/replays/{replay}/review", answer(self.show_review, threads)),
+            Route("/replays/{replay}/review", post(self.start_review, threads), methods=["POST"]),
         ]
         routes = [
             Route("/", page("play.html")),
@@ -286,7 +290,10 @@ class Api:
         n, seat = match.game.num_players, asked.get("seat") or 0
         if not 0 <= seat < n:
             raise ApiError(400, f"seat: expected a seat of 0 to {n - 1}")
-        players = seated(seat, chosen_opponents(match.game, asked.get("opponents")))
+        opponents = asked.get("opponents")
+        if opponents is None and asked.get("replay") is not None:
+            opponents = self.replays.get(asked["replay"]).opponents(seat)
+        players = seated(seat, chosen_opponents(match.game, opponents))
         played = WebSession(Session(match, players))
         if self.saved:
             played.session.file = self.saved.file_for(browser_of(request), played.id)
@@ -463,6 +470,35 @@ class Api:
         found = self.replays.get(request.path_params["replay"])
         hint = found.hint(whole(request.path_params["step"], "step", 0, len(found.steps) - 1))
         return None if hint is None else hint_data(hint, found.game)
+
+    def replay_belief(self, request: Request) -> Any:
+        """Where a seat could think the unseen cards to be at a step, and where they are."""
+        found = self.replays.get(request.path_params["replay"])
+        step = whole(request.path_params["step"], "step", 0, len(found.steps) - 1)
+        return found.belief(
+            step, whole(request.query_params.get("seat"), "seat", 0, found.game.num_players - 1)
+        ).as_dict()
+
+    def start_review(self, request: Request, body: bytes) -> Any:
+        """Begins to judge every play of a record, in the background."""
+        seat = read_object(body, {"seat": int}).get("seat") or 0
+        found = self.replays.get(request.path_params["replay"])
+        if not 0 <= seat < found.game.num_players:
+            raise ApiError(400, f"seat: expected a seat of 0 to {found.game.num_players - 1}")
+        with found.lock:
+            if found.job is None or found.job.state == "failed":
+                found.job = ReviewJob(found.match, seat)
+                threading.Thread(target=self._review, args=(found.job,), daemon=True).start()
+        return found.job.as_dict()
+
+    def _review(self, job: ReviewJob) -> None:
+        with self._reviewing:
+            job.run()
+
+    def show_review(self, request: Request) -> Any:
+        """How far the review of a record is, and the review once it is done."""
+        job = self.replays.get(request.path_params["replay"]).job
+        return {"state": "none", "done": 0, "total": 0, "review": None} if job is None else job.as_dict()
 
 
 # --- what is chosen, and told of games ------------------------------------------------------------------------------

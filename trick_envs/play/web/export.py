@@ -9,10 +9,9 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from trick_envs.play.advice import hint_data
 from trick_envs.play.web.app import STATIC, about_game
 from trick_envs.play.web.frames import Layout, frame_data
-from trick_envs.play.web.replays import Replay
+from trick_envs.play.web.replays import Replay, review_data
 
 LAYOUTS = {"wide": Layout(800, 620, hand=True), "phone": Layout(390, 640, hand=True)}
 POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:"
@@ -23,7 +22,7 @@ _SERVED = re.compile(r"<!-- served -->.*?<!-- end -->\n?", re.DOTALL)
 
 
 def replay_page(record: Mapping[str, Any], on_step: Callable[[int, int], None] | None = None) -> str:
-    """A record as an HTML page: every step as every seat saw it, and what policy and search think of each decision.
+    """A record as an HTML page: every step as every seat saw it, and the review of every decision.
 
     Args:
         record: as ``record()`` returns it.
@@ -37,7 +36,6 @@ def replay_page(record: Mapping[str, Any], on_step: Callable[[int, int], None] |
     seats = ["all", *map(str, range(replay.game.num_players))]
     told: dict[str, list[Any]] = {seat: [] for seat in seats}
     pictures: dict[str, dict[str, list[Any]]] = {name: {seat: [] for seat in seats} for name in LAYOUTS}
-    hints = []
     for step in range(len(replay.steps)):
         for seat in seats:
             shot = replay.shot(step, None if seat == "all" else int(seat))
@@ -45,12 +43,16 @@ def replay_page(record: Mapping[str, Any], on_step: Callable[[int, int], None] |
             told[seat].append({key: frames["wide"][key] for key in TOLD})
             for name, frame in frames.items():
                 pictures[name][seat].append([parts.setdefault(part, len(parts)) for part in elements(frame["svg"])])
-        hint = replay.hint(step)
-        hints.append(None if hint is None else hint_data(hint, replay.game))
         if on_step is not None:
-            on_step(step + 1, len(replay.steps))
+            on_step(step + 1, 2 * len(replay.steps))
+
+    def judged(done: int, total: int) -> None:
+        if on_step is not None:
+            on_step(len(replay.steps) + len(replay.steps) * done // max(total, 1), 2 * len(replay.steps))
+
+    found = review_data(replay.match, 0, None, judged)
     about = {**about_game(replay.game), **replay.timeline(), "record": replay.match.record()}
-    data = {"about": about, "told": told, "pictures": pictures, "parts": list(parts), "hints": hints}
+    data = {"about": about, "told": told, "pictures": pictures, "parts": list(parts), "review": found}
     return _page(data)
 
 

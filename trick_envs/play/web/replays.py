@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 import secrets
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from trick_envs.engine.game import Game
 from trick_envs.engine.state import PHASES, States
 from trick_envs.errors import InputError
 from trick_envs.matches.events import Play, match_after, number_of_plays, plays_of
@@ -16,10 +18,15 @@ from trick_envs.matches.match import Match
 from trick_envs.matches.replay import replay
 from trick_envs.matches.viewing import previous_trick
 from trick_envs.play.hints import Hint, advisor_of
+from trick_envs.play.review import Belief, OnProgress, belief, duplicate, review
+from trick_envs.play.session import default_player
 from trick_envs.play.web.frames import Snapshot, shot
-from trick_envs.play.web.validation import MAX_DEALS, MAX_PLAYS
+from trick_envs.play.web.validation import MAX_DEALS, MAX_PLAYS, ApiError, checked_player
 from trick_envs.view import table_view
 from trick_envs.view.table import Plays
+
+REVIEW_SECONDS = 120.0  # after which a review on the page judges no further decision
+_LOG = logging.getLogger("trick_envs.serve")
 
 
 @dataclass(frozen=True)
@@ -74,6 +81,7 @@ class Replay:
         lock: for one search at a time.
         match: the match as the record leaves it.
         steps: its moments, in order.
+        job: its review, if somebody has asked for it.
 
     Raises:
         ValueError: if it is too long, or not a record, or its match breaks a rule; says where.
@@ -96,6 +104,7 @@ class Replay:
         last = len(match.deals) - 1
         self.steps.append(Step(match.states.copy(), previous_trick(match), number_of_plays(match), last))
         self._hints: dict[int, Hint] = {}
+        self.job: ReviewJob | None = None
 
     def shot(self, number: int, observer: int | None) -> Snapshot:
         """What an observer saw at a step; ``None``: everything open."""
@@ -150,3 +159,63 @@ class Replay:
             "over": self.match.over,
             "seed": str(self.match.seed),  # JavaScript has no room for 64 bits
         }
+
+    def belief(self, number: int, seat: int) -> Belief:
+        """What a seat could tell of the others' hands at a step."""
+        return belief(self.game, self.steps[number].states, seat)
+
+    def opponents(self, seat: int) -> list[str]:
+        """The specs of the others, clockwise from a seat's left, as far as a browser may ask for them."""
+        found, n = self.match.notes.get("players"), self.game.num_players
+        known = found if isinstance(found, list) and len(found) == n else [None] * n
+        return [_allowed(known[(seat + 1 + number) % n], self.game) for number in range(n - 1)]
+
+
+def _allowed(spec: Any, game: Game) -> str:
+    try:
+        return checked_player(spec)
+    except ApiError:
+        return default_player(game)
+
+
+class ReviewJob:
+    """A review that is being made in the background.
+
+    Args:
+        match: the match.
+        seat: whose decisions come first.
+
+    Attributes:
+        state: ``"waiting"``, ``"running"``, ``"done"`` or ``"failed"``.
+        done, total: of the work.
+        result: for the page, once it is done.
+    """
+
+    def __init__(self, match: Match, seat: int) -> None:
+        self._match, self._seat = match, seat
+        self.state, self.done, self.total = "waiting", 0, 0
+        self.result: dict[str, Any] | None = None
+
+    def run(self) -> None:
+        """Makes the review."""
+        self.state = "running"
+        try:
+            self.result = review_data(self._match, self._seat, REVIEW_SECONDS, self._note)
+            self.state = "done"
+        except Exception as error:
+            _LOG.error("a review of %r failed", self._match, exc_info=error)
+            self.state = "failed"
+
+    def _note(self, done: int, total: int) -> None:
+        self.done, self.total = done, total
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON-serialisable."""
+        return {"state": self.state, "done": self.done, "total": self.total, "review": self.result}
+
+
+def review_data(match: Match, seat: int, seconds: float | None, on_progress: OnProgress | None) -> dict[str, Any]:
+    """A review for the page, and what the policy scored with the person's cards: ``duplicate``, or ``None``."""
+    found = review(match, on_progress, seconds, seat)
+    again = duplicate(match, default_player(match.game), seconds)
+    return {**found.as_dict(), "duplicate": None if again is None else asdict(again)}

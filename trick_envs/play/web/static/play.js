@@ -466,7 +466,7 @@ function matchOver() {
     scoreList(frame.scores),
     h("p", { class: "seed" }, `Seed ${about.seed}`),
     h("p", { class: "row" },
-      h("button", { type: "button", class: "primary", onclick: () => guarded(() => lookBack()) }, "Look at the replay"),
+      h("button", { type: "button", class: "primary", onclick: () => guarded(() => lookBack()) }, "Review my game"),
       h("button", { type: "button", onclick: () => guarded(saveRecord) }, "Save the record"),
       h("button", { type: "button", onclick: () => guarded(() => newGame(chosen())) }, "Play again"),
       h("button", { type: "button", onclick: () => { $("summary").hidden = true; } }, "See the table")),
@@ -484,7 +484,7 @@ function record(game = about.id) {
 
 async function lookBack(game = about.id, seat = about.seat) {
   const { id } = await ask("/api/replays", await record(game));
-  location.href = `/replay/${id}#step=0&seat=${seat}`;
+  location.href = `/replay/${id}#step=0&seat=${seat}&review=1`;
 }
 
 async function saveRecord() {

@@ -7,6 +7,7 @@ let at = 0; // the step
 let seen = "all"; // by whom
 let deal = 0; // the deal whose tricks are listed
 let hints = {}; // by step
+let review = null; // every play, judged
 let playing = 0; // the timer that steps on
 let order = []; // every play of the timeline, by step
 
@@ -17,7 +18,8 @@ function fromServer(id) {
     about: () => ask(`/api/replays/${id}`, undefined, (text) => ({ ...JSON.parse(text), text })),
     step: (step, seat) => ask(`/api/replays/${id}/steps/${step}?seat=${seat}&size=${sizeOf($("table"), tallness(seat), Math.max(1.6, tallness(seat)))}`),
     hint: (step) => ask(`/api/replays/${id}/hints/${step}`),
-    hints: null, // asked for one by one
+    review: (seat) => ask(`/api/replays/${id}/review`, seat === undefined ? undefined : { seat }),
+    belief: (step, seat) => ask(`/api/replays/${id}/beliefs/${step}?seat=${seat}`),
     playOn: (step, seat) => { location.href = `/?replay=${id}&step=${step}&seat=${seat}`; },
   };
 }
@@ -38,8 +40,9 @@ async function fromPage(element) {
       const parts = data.pictures[wide.matches ? "wide" : "phone"][seat][step];
       return { ...data.told[seat][step], svg: parts.map((part) => data.parts[part]).join("") };
     },
-    hint: async (step) => data.hints[step] ?? null,
-    hints: data.hints,
+    hint: async () => null,
+    review: async () => ({ state: "done", review: data.review }),
+    belief: null,
     playOn: null,
   };
 }
@@ -64,15 +67,20 @@ async function start() {
   document.querySelector("aside").hidden = false;
   document.body.classList.add("loaded");
   order = about.deals.flatMap((one, number) => one.tricks.flatMap((trick) => trick.plays.map(([step, seat, card, phase]) => ({ step, seat, card, phase, deal: number, trick }))));
+  order.sort((one, other) => one.step - other.step);
+  review = null;
   $("view").replaceChildren(h("option", { value: "all" }, "everybody: all open"), ...Array.from({ length: about.num_players }, (_, seat) => h("option", { value: seat }, `player_${seat}`)));
   $("deals").replaceChildren(...about.deals.map((_, number) => h("button", { type: "button", "aria-pressed": "false", onclick: () => toDeal(number) }, `${number + 1}`)));
   $("deals").hidden = about.deals.length < 2;
   $("play-on").hidden = !source.playOn;
-  $("analysis").hidden = Boolean(source.hints);
-  hints = source.hints ? { ...source.hints } : {};
+  hints = {};
   $("result").replaceChildren(h("h2", {}, about.over ? "Result" : "Score so far"), resultTable());
+  const wanted = new URLSearchParams(location.hash.slice(1)).has("review");
   readAddress();
+  const job = await source.review();
+  if (job.state === "done") showReview(job.review);
   await go(at);
+  if (job.state !== "done" && (wanted || job.state !== "none")) await analyse();
 }
 
 function readAddress() {
@@ -115,7 +123,10 @@ async function go(step, motion = false) {
   markTimeline();
   $("to-first").disabled = $("to-back").disabled = $("to-trick").disabled = at === 0;
   $("to-last").disabled = $("to-next").disabled = $("to-next-trick").disabled = at === about.steps - 1;
+  $("play-on").disabled = about.over && at === about.steps - 1;
+  drawGraph();
   await think(play, mine);
+  if ($("infer")?.open) await infer();
 }
 
 function dealOfStep(step) {
@@ -146,9 +157,10 @@ async function think(play, mine) {
     return;
   }
   $("mind-title").textContent = `player_${play.seat} to ${play.phase}`;
-  if (!(at in hints)) hints[at] = await source.hint(at).catch(() => null);
+  const judged = review?.decisions[order.indexOf(play)];
+  if (!judged && !(at in hints)) hints[at] = await source.hint(at).catch(() => null);
   if (mine !== asking) return;
-  const hint = hints[at];
+  const hint = judged ? { ...judged, sources: review.sources, headline: judged.note, search: judged.best, disagree: judged.loss > 0 } : hints[at];
   if (!hint) {
     box.replaceChildren(h("p", {}, `player_${play.seat} names ${words(play.card)}.`));
     return;
@@ -168,10 +180,10 @@ async function think(play, mine) {
       h("td", { class: "number" }, card.advantage === null ? "–" : signed(card.advantage, 1), card.error ? h("small", {}, ` ±${card.error.toFixed(1)}`) : null),
     );
   });
-  const note = [hint.headline, hint.expectation].filter(Boolean).map((text) => `${sentence(text)}.`).join(" ");
+  const note = judged ? judged.note : [hint.headline, hint.expectation].filter(Boolean).map((text) => `${sentence(text)}.`).join(" ");
   box.replaceChildren(
-    h("div", { class: "scroll" }, h("table", { class: "mind" },
-      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Card"), trained ? h("th", { scope: "col", colspan: "2" }, "Policy") : null, h("th", { scope: "col", class: "number" }, "Search, points"))),
+    h("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "The legal cards" }, h("table", { class: "mind" },
+      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Card"), trained ? h("th", { scope: "col", colspan: "2" }, "Policy") : null, h("th", { scope: "col", class: "number" }, judged ? "Points over the played card" : "Search, points"))),
       h("tbody", {}, ...rows))),
     h("p", { class: "soft" }, `${note} From what player_${play.seat} knew; policy: ${trained ? hint.sources[0] : "none"}, search: ${hint.sources.at(-1)}.`),
   );
@@ -219,9 +231,7 @@ function renderTimeline() {
   });
   $("timeline").replaceChildren(h("table", { class: "timeline" }, h("thead", {}, head), h("tbody", {}, ...rows)));
   [...$("deals").children].forEach((button, number) => button.setAttribute("aria-pressed", String(number === deal)));
-  markDisagreement();
-  $("analysed").textContent = "";
-  if (source.hints) tellDisagreement();
+  markMistakes();
 }
 
 function markTimeline() {
@@ -230,43 +240,164 @@ function markTimeline() {
     button.toggleAttribute("aria-current", here);
     if (here) {
       button.setAttribute("aria-current", "step");
-      button.scrollIntoView({ block: "nearest", inline: "nearest" });
+      const box = $("timeline"); // only this one: the rest of the page stays where it is
+      const below = button.getBoundingClientRect().bottom - box.getBoundingClientRect().bottom;
+      const above = box.getBoundingClientRect().top + 26 - button.getBoundingClientRect().top;
+      if (below > 0) box.scrollTop += below + 4;
+      else if (above > 0) box.scrollTop -= above + 4;
     }
   }
 }
 
-function markDisagreement() {
-  for (const button of $("timeline").querySelectorAll("button[data-step]")) {
-    const hint = hints[button.dataset.step];
-    const play = hint && order.find((one) => one.step === Number(button.dataset.step));
-    button.classList.toggle("disagree", Boolean(hint?.disagree));
-    button.classList.toggle("worse", Boolean(hint?.disagree && about.cards[hint.search].name !== play.card));
-  }
+// --- the review -----------------------------------------------------------------------------------------------------
+
+/** The seat whose mistakes are listed: the one that looks on, or the person's. */
+function reviewed() {
+  if (seen !== "all") return Number(seen);
+  const person = about.record?.players?.indexOf("person") ?? -1;
+  return Math.max(person, 0);
 }
 
+/** Asks for the review, and shows how far it is. */
 async function analyse() {
   $("analyse").disabled = true;
-  const plays = order.filter((one) => one.deal === deal);
-  const asked = deal;
-  for (const [index, { step }] of plays.entries()) {
-    if (!(step in hints)) hints[step] = await source.hint(step);
-    if (asked === deal && (index % 4 === 3 || index === plays.length - 1)) {
-      markDisagreement();
-      $("analysed").textContent = `${index + 1} of ${plays.length} decisions searched`;
-    }
+  try {
+    await judge();
+  } finally {
+    $("analyse").disabled = false;
   }
-  if (asked === deal) tellDisagreement();
-  $("analyse").disabled = false;
 }
 
-/** In words, where search disagrees in this deal. */
-function tellDisagreement() {
-  const plays = order.filter((one) => one.deal === deal);
-  const found = plays.filter(({ step }) => hints[step]?.disagree);
-  const worse = found.filter(({ step, card }) => about.cards[hints[step].search].name !== card);
-  $("analysed").textContent = found.length
-    ? `Search disagrees with the policy in ${found.length} of ${plays.length} decisions (dots); in ${worse.length} of them another card was played than the one that it prefers (red).`
-    : "Search disagrees nowhere in this deal.";
+async function judge() {
+  const mine = source;
+  let job = await source.review(reviewed());
+  while (job.state === "waiting" || job.state === "running") {
+    $("analysed").textContent = job.total ? `Judging every play: ${job.done} of ${job.total} …` : "Judging every play …";
+    await new Promise((resolve) => { setTimeout(resolve, 400); });
+    job = await source.review();
+    if (source !== mine) return;
+  }
+  if (job.state !== "done") throw new Error("The review has failed: the server's log says more.");
+  showReview(job.review);
+  await go(at);
+}
+
+function showReview(found) {
+  review = found;
+  $("analysis").hidden = true;
+  $("analysed").textContent = "";
+  renderReview();
+  markMistakes();
+  drawGraph();
+}
+
+const NAMES = { blunder: "Blunder", mistake: "Mistake", inaccuracy: "Inaccuracy" };
+const SIGNS = { blunder: "??", mistake: "?", inaccuracy: "?!" };
+
+function renderReview() {
+  const seat = reviewed();
+  const person = about.record?.players?.indexOf("person") ?? -1;
+  const found = review.decisions.map((one, index) => ({ ...one, step: order[index].step })).filter((one) => one.mark && one.seat === seat).sort((one, other) => other.loss - one.loss);
+  const head = h("tr", {}, ...["Seat", "Lost", "Accuracy", "??", "?", "?!"].map((text, index) => h("th", { scope: "col", class: index ? "number" : null, title: { "??": "blunders", "?": "mistakes", "?!": "inaccuracies", Lost: "points, over all plays", Accuracy: "plays without a mark" }[text] }, text)));
+  const rows = review.seats.map((one, number) => h("tr", { class: number === seat ? "you" : null },
+    h("th", { scope: "row" }, `player_${number}`, number === person ? h("small", {}, "you") : null),
+    h("td", { class: "number" }, one.points_lost.toFixed(1)), h("td", { class: "number" }, `${Math.round(100 * one.accuracy)} %`),
+    ...["blunder", "mistake", "inaccuracy"].map((mark) => h("td", { class: "number" }, `${one.marks[mark]}`))));
+  const list = found.map((one) => h("li", {},
+    h("button", { type: "button", class: "jump-to", onclick: () => go(one.step) },
+      h("b", { class: `mark ${one.mark}`, title: NAMES[one.mark] }, SIGNS[one.mark]), h("span", {}, h("span", { class: "hidden" }, `${NAMES[one.mark]}, `), sentence(one.told_you))),
+    source.playOn ? h("button", { type: "button", onclick: () => source.playOn(one.step, seat), "aria-label": `Try again: ${one.told_you}` }, "Try again") : null));
+  const again = review.duplicate;
+  const least = Object.entries(review.marks).map(([mark, loss]) => `${mark} from ${loss.toFixed(1)}`).join(", ");
+  $("judged").replaceChildren(
+    h("p", { id: "verdict" }, h("b", {}, `As player_${seat}: `), review.verdicts[seat]),
+    again && person >= 0 ? h("p", { id: "duplicate" }, h("b", {}, "The same cards: "), `${again.spec} scores ${signed(again.score[person])} in the seat of player_${person}, who scored ${signed(again.compared[person])}.`) : "",
+    list.length ? h("ol", { class: "mistakes" }, ...list) : "",
+    h("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "How every seat has played" }, h("table", {}, h("thead", {}, head), h("tbody", {}, ...rows))),
+    h("p", { class: "soft" }, `From what each seat knew. Points of a deal: ${least}.`),
+  );
+}
+
+/** Marks on the plays of the timeline. */
+function markMistakes() {
+  for (const button of $("timeline").querySelectorAll("button[data-step]")) {
+    const index = order.findIndex((one) => one.step === Number(button.dataset.step));
+    const mark = review?.decisions[index]?.mark;
+    button.querySelector(".mark")?.remove();
+    if (mark) button.append(h("b", { class: `mark ${mark}`, title: NAMES[mark] }, SIGNS[mark], h("span", { class: "hidden" }, `, ${NAMES[mark]}`)));
+  }
+}
+
+/** The expected result after every play of each seat; a click jumps there. */
+function drawGraph() {
+  const holder = $("graph");
+  const known = review?.decisions.some((one) => one.total !== null);
+  holder.hidden = !known;
+  if (!known) return;
+  const seat = reviewed();
+  const width = 1000;
+  const height = 120;
+  const finals = about.score.map((_, number) => review.margins.reduce((sum, margin) => sum + margin[number], 0));
+  const lines = about.score.map((_, number) => {
+    const points = review.decisions.map((one, index) => [index, one.total, one]).filter(([, total, one]) => one.seat === number && total !== null);
+    return about.deals.every((one) => one.score) ? [...points, [review.decisions.length, finals[number], null]] : points;
+  });
+  const values = [0, ...lines.flat().map(([, total]) => total)];
+  const [low, high] = [Math.min(...values), Math.max(...values)];
+  const x = (index) => 8 + (index / review.decisions.length) * (width - 16);
+  const y = (total) => height - 8 - ((total - low) / (high - low || 1)) * (height - 16);
+  const svg = (tag, attributes, ...children) => {
+    const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+    element.append(...children);
+    return element;
+  };
+  const path = (points) => points.map(([index, total], at) => `${at ? "L" : "M"}${x(index).toFixed(1)} ${y(total).toFixed(1)}`).join("");
+  const here = order.findIndex((one) => one.step >= at);
+  const now = here < 0 ? review.decisions.length : here;
+  const ends = review.decisions.flatMap((one, index) => (index && one.deal !== review.decisions[index - 1].deal ? [index] : []));
+  const dots = lines[seat].filter(([, , one]) => one?.mark).map(([index, total, one]) => svg("path", { d: `M${x(index).toFixed(1)} ${y(total).toFixed(1)}h0`, class: `dot ${one.mark}` }, svg("title", {}, document.createTextNode(one.told))));
+  const last = lines[seat].at(-1);
+  const picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: "none", role: "img", "aria-label": `The expected result of player_${seat}, in points over the mean of the others, play by play; it ends at ${signed(last ? last[1] : 0, 1)}.` },
+    svg("line", { x1: 0, x2: width, y1: y(0), y2: y(0), class: "zero" }),
+    ...ends.map((index) => svg("line", { x1: x(index), x2: x(index), y1: 0, y2: height, class: "deal" })),
+    ...lines.map((points, number) => (number === seat ? "" : svg("path", { d: path(points), class: "other" }))),
+    svg("path", { d: path(lines[seat]), class: "own" }),
+    ...dots,
+    svg("line", { x1: x(now), x2: x(now), y1: 0, y2: height, class: "now" }));
+  picture.addEventListener("click", (event) => {
+    const box = picture.getBoundingClientRect();
+    const index = Math.round((((event.clientX - box.left) / box.width) * width - 8) / (width - 16) * review.decisions.length);
+    guarded(() => go(index >= order.length ? about.steps - 1 : order[Math.max(index, 0)].step));
+  });
+  holder.replaceChildren(h("span", { class: "axis" }, `Expected result of player_${seat}: `, h("b", {}, signed(totalAt(lines[seat], now), 1)), ` (${signed(low, 0)} to ${signed(high, 0)})`), picture);
+}
+
+/** The last expected result that is known at a play. */
+function totalAt(points, index) {
+  return (points.filter(([number]) => number <= index).at(-1) ?? points[0] ?? [0, 0])[1];
+}
+
+// --- what a seat could infer ----------------------------------------------------------------------------------------
+
+async function infer() {
+  const play = order.find((one) => one.step === at);
+  const box = $("belief");
+  if (!play) return box.replaceChildren(h("p", { class: "soft" }, "Nobody is to play at this step."));
+  const mine = asking;
+  const found = await source.belief(at, play.seat);
+  if (mine !== asking) return;
+  const others = [...Array(about.num_players).keys()].filter((seat) => seat !== found.seat);
+  const head = h("tr", {}, h("th", { scope: "col" }, "Card"), ...others.map((seat) => h("th", { scope: "col", class: "number" }, `${seat}`, h("span", { class: "hidden" }, ` player_${seat}`))));
+  const rows = found.kinds.map((kind, row) => h("tr", {}, h("th", { scope: "row" }, chip(about.cards[kind].name)), ...others.map((seat) => {
+    const share = found.shares[row][seat];
+    const cell = h("td", { class: `number${found.truth[row][seat] ? " holds" : ""}` }, `${Math.round(100 * share)}`, found.truth[row][seat] ? h("span", { class: "hidden" }, ", holds it") : null);
+    cell.style.setProperty("--share", String(Math.min(share, 1)));
+    return cell;
+  })));
+  return box.replaceChildren(
+    h("p", { class: "soft" }, `In per cent of ${found.worlds} worlds that fit all that player_${found.seat} has seen, whoever has shown to lack a suit included, but not what others' choices tell. Framed: where the card is in truth.`),
+    h("table", { class: "belief" }, h("thead", {}, head), h("tbody", {}, ...rows)));
 }
 
 // --- files, keys ------------------------------------------------------------------------------------------------------
@@ -319,13 +450,16 @@ document.addEventListener("keydown", (event) => {
     const seat = event.key === "a" ? "all" : event.key;
     if (seat !== "all" && Number(seat) >= about.num_players) return;
     $("view").value = seen = seat;
+    if (review) renderReview();
     guarded(() => go(at));
   }
 });
 $("view").addEventListener("change", () => {
   seen = $("view").value;
+  if (review) renderReview();
   guarded(() => go(at));
 });
+$("infer")?.addEventListener("toggle", () => guarded(async () => { if ($("infer").open) await infer(); }));
 $("analyse").addEventListener("click", () => guarded(analyse));
 $("save").addEventListener("click", () => save(JSON.stringify(about.record), `${about.name}-${about.seed}.json`));
 $("play-on").addEventListener("click", () => {
