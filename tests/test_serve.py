@@ -28,6 +28,7 @@ from starlette.testclient import TestClient
 
 from trick_envs.agents import make_agent
 from trick_envs.engine.registry import load_game
+from trick_envs.engine.state import PHASES
 from trick_envs.matches.events import number_of_plays
 from trick_envs.matches.fixed_deals import GivenDeal
 from trick_envs.matches.loop import play_match
@@ -204,6 +205,38 @@ def test_hints_are_the_policys_and_the_searchs(browser):
     best = max(hint["cards"], key=lambda card: card["probability"])
     assert best["kind"] == hint["baseline"]
     assert hint["disagree"] == (hint["search"] != hint["baseline"])
+
+
+@every_game
+def test_the_guided_deal_says_in_every_step_what_is_possible_and_what_each_card_does(name, browser):
+    """What is told of a card happens; and the deal shows every phase of the game to the person."""
+    guide = browser.get(f"/guides/{name}").json()
+    about, frame = browser.deal(**guide["learn"]) if guide["learn"] else browser.deal(game=name, num_deals=1)
+    phases = set()
+    while frame["yours"]:
+        lesson = browser.get(f"/games/{about['id']}/lesson?number={frame['number']}").json()
+        assert lesson["possible"].endswith(".")
+        assert [card["kind"] for card in lesson["cards"]] == frame["legal"]
+        phases.add(lesson["phase"])
+        card = lesson["cards"][len(lesson["cards"]) // 2]
+        reply = browser.play(about, frame, card["kind"]).json()
+        told, frame = reply["frames"][0], reply["frames"][-1]
+        for event in told["events"]:
+            if event["event"] in ("trick", "change") and lesson["phase"] != "pick":
+                assert event["text"] in card["words"]
+    assert reply["game"]["over"]
+    if guide["learn"]:
+        declared = {PHASES[phase] for phase in load_game(name).type.phases}
+        assert {when for page in guide["pages"] for when in page["when"]} >= declared
+        assert phases >= {"lead", "follow"}
+
+
+def test_a_lesson_is_for_the_decision_that_the_page_shows(browser):
+    about, frame = browser.deal(game="zaraba22", num_deals=1)
+    path = f"/games/{about['id']}/lesson?number="
+    assert browser.get(f"{path}{frame['number'] + 1}").status_code == 409
+    assert browser.get(f"{path}x").status_code == 400
+    assert browser.get("/guides/chess").status_code == 404
 
 
 def test_an_ended_match_opens_all_hands(browser):
@@ -604,6 +637,7 @@ def test_every_response_is_the_same_in_twin_worlds(name, browser, other_browser)
             same(both, "get", f"/games/twin/hint?number={number}")
         same(both, "get", "/games/twin?size=390x500")
         same(both, "get", "/games/twin/stamp")
+        same(both, "get", f"/games/twin/lesson?number={number}")
         same(both, "get", "/games/twin/record")
         for kind in rng.sample(range(game.num_actions), 4):
             if kind not in legal:

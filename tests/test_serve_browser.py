@@ -132,7 +132,7 @@ def test_a_deal_is_played_by_clicking_and_then_looked_at(open_page, address):
     short_game(page, address)
     expect(page.locator("#prompt")).to_contain_text("ou ")
     play_to_the_end(page, lambda: page.locator("#hand .legal").first.click())
-    expect(page.locator("#summary .result li")).to_have_count(3)
+    expect(page.locator("#summary .result tbody tr")).to_have_count(3)
     assert page.locator("#score tbody tr").count() == 3
     game = page.url
     page.reload()  # it is all there again
@@ -209,6 +209,39 @@ def test_the_rules_show_a_picture_for_each(open_page, address):
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     page.locator("#rules .close").tap()
     expect(page.locator("#rules")).to_be_hidden()
+
+
+def test_a_deal_of_zaraba_is_learnt_on_a_phone(open_page, address):
+    """Rules come when they matter, every step says what is possible and why, and the score is itemised at the end."""
+    page = open_page(PHONE, has_touch=True)
+    page.goto(f"{address}/?learn=zaraba22")
+    lesson, coach, summary = page.locator("#lesson"), page.locator("#coach"), page.locator("#summary")
+    expect(lesson).to_contain_text("Own cards of the suits whose price is high")
+    titles, told, limit = set(), [], time.monotonic() + 3 * PATIENCE / 1000
+    while not page.evaluate("about.over && !summary.hidden && !goOn"):
+        assert time.monotonic() < limit
+        if lesson.is_visible():
+            titles.add(lesson.locator("h3").inner_text())
+            lesson.locator(".primary").tap()
+        elif summary.is_visible():
+            summary.locator(".primary").first.tap()
+        elif coach.locator(".primary").count():
+            told.append(coach.inner_text())
+            coach.locator(".primary").tap()
+        elif page.evaluate("Boolean(lesson) && tried === null") and page.locator("#hand.ready").count():
+            told.append(coach.inner_text())
+            cards = page.locator("#hand button").count()
+            page.locator("#hand .legal").first.tap()
+            expect(coach.locator(".primary")).to_contain_text("Play ")
+            assert page.locator("#hand button").count() == cards  # looked at, not played
+        else:
+            page.wait_for_timeout(20)
+    assert titles >= {"The chart makes the prices", "Follow one of the suits", "Who takes the trick", "An example"}
+    for words in ("You lead the first of two cards", "goes to the chart", "takes the trick", "Your cards pay now"):
+        assert any(words in one for one in told), words
+    expect(summary).to_contain_text("(price ")
+    summary.get_by_role("button", name="Play a whole match").tap()
+    expect(page.locator("body.learning")).to_have_count(0)
 
 
 def test_two_tabs_play_two_games(open_page, address):

@@ -217,6 +217,24 @@ def play(match: Match, action: int) -> Play:
     )  # fmt: skip
 
 
+def imagine(match: Match, action: int) -> Play:
+    """What a legal action of the seat to act would do; the match stays as it is.
+
+    Ask it only for what its seat may know before it plays: ``events`` and ``look`` of a play that turns up hidden cards
+    (a pass, a pick) show them.
+    """
+    before, after = copy_states(match.states), copy_states(match.states)
+    match.game.kernels.play_without_dealing(after, action)
+    seat, state = int(before["seat"][0]), before[0]
+    size = int(state["trick_size"])
+    cards = [match.game.deck.kind(int(card)) for card in state["trick"][:size]]
+    row = (*zip(map(int, state["trick_seat"][:size]), cards, strict=True), (seat, action))
+    return Play(
+        match.game, before, after, number_of_plays(match) + 1, len(match.deals) - 1, seat, action,
+        previous_trick(match), (row, int(after["taking"][0])) if ends_trick(before, after) else (),
+    )  # fmt: skip
+
+
 def plays_of(match: Match) -> Iterator[Play]:
     """The plays of a match, one by one from its start, on a match of their own."""
     again = match_after(match, 0)

@@ -14,7 +14,8 @@ def guide_data(name: str) -> dict[str, Any]:
     """The rules of a game for people. JSON-serialisable.
 
     ``goal``, a sentence; ``pages``: ``title``, ``text``, ``words`` (what the picture shows; empty if there is none) and
-    ``when`` (the moments of a guided deal at which it matters); ``learn``: whether there is a guided deal.
+    ``when`` (the moments of a guided deal at which it matters); ``learn``: what to ask for to be dealt a guided deal;
+    ``None`` if there is none.
 
     Raises:
         ValueError: if there is no such game.
@@ -22,9 +23,11 @@ def guide_data(name: str) -> dict[str, Any]:
     guide = guide_of(name)
     if guide is None:
         told = paragraphs(inspect.getdoc(game_type(name).modules[0]) or "")
-        return {"game": name, "goal": "", "pages": [_page("", text) for text in told], "learn": False}
+        return {"game": name, "goal": "", "pages": [_page("", text) for text in told], "learn": None}
     pages = [_page(rule.title, rule.text, rule_words(guide, rule), list(rule.when)) for rule in guide.pages]
-    return {"game": name, "goal": guide.goal, "pages": pages, "learn": True}
+    seat, players, seed = (guide.learn[key] for key in ("seat", "players", "seed"))
+    learn = {"game": name, "num_players": players, "seat": seat, "seed": seed, "num_deals": 1, "opponents": "greedy"}
+    return {"game": name, "goal": guide.goal, "pages": pages, "learn": learn}
 
 
 def _page(title: str, text: str, words: str = "", when: list[str] | None = None) -> dict[str, Any]:

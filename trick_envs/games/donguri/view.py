@@ -73,6 +73,14 @@ def effect(before: TableView, kind: int, after: TableView) -> str:
     return f"{counted(points, 'point')} captured"
 
 
+def stands(view: TableView) -> str:
+    """The points captured, and how far behind the best."""
+    captured = view.sections["captured"]
+    own, most = captured[view.acting or 0], max(captured)
+    behind = "nobody has more" if own == most else f"the best has {most}: you are {most - own} behind"
+    return f"You have captured {counted(own, 'point')}, {behind}."
+
+
 def score_items(view: TableView) -> list[list[ScoreItem]]:
     """By seat: the points captured, minus the most that anybody has."""
     captured = view.sections["captured"]

@@ -72,6 +72,16 @@ def effect(before: TableView, kind: int, after: TableView) -> str:
     return f"{counted(won, 'trick')} of {MAJORITY} for {after.you(team)} and {after.you(team + 2)}"
 
 
+def stands(view: TableView) -> str:
+    """What tricks are good for now."""
+    now, team = view.sections, (view.acting or 0) % 2
+    trump = f"Trump: {suit_name(now['trump'])}."
+    if now["half"] == 1:
+        return f"{trump} Tricks win better cards now; only the last {HALF} will count."
+    own, others = now["won"][team], now["won"][1 - team]
+    return f"{trump} You two have {own} of the {MAJORITY} tricks that win the deal, they {others}."
+
+
 def score_items(view: TableView) -> list[list[ScoreItem]]:
     """By seat: the tricks of its team in the second half."""
     found = []

@@ -51,6 +51,14 @@ def why_taken(view: TableView) -> str:
     return highest_of_suit(view)
 
 
+def stands(view: TableView) -> str:
+    """The points taken, and those still to come."""
+    if view.phase == "pass":
+        return "High cards take tricks, and with them points: the queen of spades costs 13."
+    own = view.sections["points"][view.acting or 0]
+    return f"You have taken {counted(own, 'point')}; {view.sections['to_come']} are still to come."
+
+
 def score_items(view: TableView) -> list[list[ScoreItem]]:
     """By seat: the hearts and the queen of spades that it has taken, the moon, and bonuses."""
     hearts, queen, jack, no_trick = (view.sections[name] for name in ("hearts", "queen", "jack", "no_trick"))

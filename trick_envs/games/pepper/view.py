@@ -57,6 +57,15 @@ def effect(before: TableView, kind: int, after: TableView) -> str:
     )
 
 
+def stands(view: TableView) -> str:
+    """What the peppers in front of the seat to act cost now."""
+    costs = view.sections["costs"][view.acting or 0]
+    if not costs:
+        return "No pepper lies in front of you: so far nothing costs you points."
+    parts = [f"the {suit_name(card[-1])} pepper and its cards cost {cost}" for card, cost in costs.items()]
+    return f"In front of you: {listed(parts)}."
+
+
 def score_items(view: TableView) -> list[list[ScoreItem]]:
     """By seat: 2 points for each pepper in front, and 1 for every other card of its colour."""
     found = []

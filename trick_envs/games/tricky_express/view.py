@@ -68,6 +68,15 @@ def effect(before: TableView, kind: int, after: TableView) -> str:
     return f"station {len(line)}{ended}"
 
 
+def stands(view: TableView) -> str:
+    """The passes of the seat to act, and the stretch since its last stop."""
+    seat = view.acting or 0
+    now = view.sections["passes"][seat]
+    if seat not in view.sections["line"]:
+        return "You have not stopped yet: a pass needs two stops of yours."
+    return f"Your longest pass is {now['first']}. A stop now would end a pass of {now['running']}."
+
+
 def score_items(view: TableView) -> list[list[ScoreItem]]:
     """By seat: the first long pass, and bonuses for the longest of all and for first passes that never fall."""
     line, ranked = view.sections["line"], {}

@@ -10,7 +10,7 @@ from trick_envs.games.zaraba22.rules import CRASH, CRASHED
 from trick_envs.view.pen import Area, Pen
 from trick_envs.view.style import EDGE, FAINT, GOLD, INK, PAPER, WINE, suit_style
 from trick_envs.view.table import SeatView, TableView, follow, highest_of_suit, with_the_hand
-from trick_envs.view.words import ScoreItem, card_words, counted, of_suit, suit_name
+from trick_envs.view.words import ScoreItem, card_words, counted, listed, of_suit, suit_name
 
 PANEL, PHONE_PANEL = ("right", 252), 62
 TRACK = "#e3d9c4"
@@ -68,6 +68,20 @@ def effect(before: TableView, kind: int, after: TableView) -> str:
                     f"{card_words(after.suits, after.ranks, card)} goes to the chart: {suit_name(letter)} {what}"
                 )
     return "; ".join(told)
+
+
+def stands(view: TableView) -> str:
+    """What the cards taken pay at the prices of now."""
+    seat = view.acting or 0
+    parts = [
+        f"{counted(count, of_suit(letter))} × price {now['price']} = {count * now['price']}".replace("-", "−")
+        for (letter, now), count in zip(view.sections["chart"].items(), view.sections["held"][seat], strict=True)
+        if count
+    ]
+    if not parts:
+        return "You have taken no cards yet: they pay the prices that the chart has at the end."
+    total = str(view.sections["worth"][seat]).replace("-", "−")
+    return f"Your cards pay now: {listed(parts)}" + (f", together {total}." if len(parts) > 1 else ".")
 
 
 def score_items(view: TableView) -> list[list[ScoreItem]]:

@@ -34,6 +34,7 @@ from trick_envs.engine.state import fields
 from trick_envs.matches.match import Match
 from trick_envs.play.advice import hint_data
 from trick_envs.play.guides import guide_data
+from trick_envs.play.lessons import lesson_data
 from trick_envs.play.saved import SavedGames
 from trick_envs.play.session import PERSON, Session, default_player, seated
 from trick_envs.play.web.frames import Layout, Snapshot, frame_data, names
@@ -213,6 +214,7 @@ class Api:
             Route("/games/{game}/stamp", self.stamp),
             Route("/games/{game}/back", self._in_turn(self.take_back), methods=["POST"]),
             Route("/games/{game}/delete", post(self.delete_game, threads), methods=["POST"]),
+            Route("/games/{game}/lesson", self._in_turn(self.lesson)),
             Route("/games/{game}/end", self._in_turn(self.end), methods=["POST"]),
             Route("/games/{game}/record", self._in_turn(self.record)),
             Route("/replays", post(self.new_replay, threads), methods=["POST"]),
@@ -378,6 +380,13 @@ class Api:
             question = played.session.question()
         advice = await run_sync(played.session.advise, question, limiter=self.thinking)
         return SafeJSON(hint_data(advice.hint, played.session.game))
+
+    def lesson(self, played: WebSession, request: Request, body: bytes) -> Any:
+        """What is possible in the person's decision, why, and what each card would do."""
+        played.check(whole(request.query_params.get("number"), "number", 0, 999_999))
+        if not played.session.asks:
+            raise ApiError(409, "it is not your turn")
+        return lesson_data(played.session.match)
 
     def end(self, played: WebSession, request: Request, body: bytes) -> Any:
         """Ends a match before its end: nobody plays any more, and everything is open."""

@@ -38,6 +38,7 @@ async function start() {
     }
   }
   const query = new URLSearchParams(location.search);
+  if (query.get("learn") && choices.games.some((game) => game.name === query.get("learn"))) return startLearning(query.get("learn"));
   const body = {};
   if (query.get("replay")) {
     Object.assign(body, { replay: query.get("replay"), step: Number(query.get("step")), seat: Number(query.get("seat")) });
@@ -50,7 +51,7 @@ function size() {
 }
 
 /** Deals; Back returns to the game that was played before. */
-async function newGame(body) {
+async function newGame(body, hash = "") {
   const patience = setTimeout(() => say("Preparing the game. The very first time this takes some seconds …", true), 900);
   let reply;
   busy = true;
@@ -61,7 +62,7 @@ async function newGame(body) {
     clearTimeout(patience);
     busy = false;
   }
-  history[frame ? "pushState" : "replaceState"](null, "", `/game/${reply.game.id}`);
+  history[frame ? "pushState" : "replaceState"](null, "", `/game/${reply.game.id}${hash}`);
   takeFocus = true;
   await enter(reply);
 }
@@ -94,6 +95,11 @@ async function enter(reply) {
   about.log.slice(0, about.log.length - reply.frames.filter((one) => one.told).length).forEach(tell);
   $("summary").hidden = true;
   closePapers();
+  closeLesson?.();
+  lesson = null;
+  $("coach").hidden = !learning() || about.over;
+  $("coach").replaceChildren();
+  document.body.classList.toggle("learning", learning());
   $("stop").disabled = about.over;
   showForm();
   if (about.notice) say(sentence(about.notice));
@@ -121,9 +127,14 @@ async function showFrames(frames, from, game) {
       if (next.deal_score) about.deals = [...about.deals, next.deal_score];
       if (index === frames.length - 1) Object.assign(about, game); // not earlier: it tells how it ends
       show(next, index === 0 ? from : null);
+      if (learning() && next.told && !next.pause) coach(h("p", {}, `${next.told}.`));
+      if (learning()) await teach("start");
       if (index === frames.length - 1) break;
-      const [play, trick] = SPEEDS[$("speed").value] || SPEEDS.normal;
-      if (next.pause === "deal") await dealOver(next, game.over);
+      const [play, trick] = learning() ? SPEEDS.slow : SPEEDS[$("speed").value] || SPEEDS.normal;
+      if (next.pause === "deal") {
+        if (learning()) await teach("score");
+        await dealOver(next, game.over);
+      } else if (next.pause && learning()) await teachTrick(next);
       else await wait(next.pause ? trick : play);
     }
   } finally {
@@ -132,6 +143,7 @@ async function showFrames(frames, from, game) {
   renderHand();
   if (about.over) matchOver();
   else if (hintsOn) await askHints();
+  if (learning() && frame.yours && !about.over) await teachDecision();
 }
 
 function wait(time) {
@@ -226,8 +238,11 @@ const PLACES = { front: "in front of you", pick: "face up", keep: "lead cards" }
 
 async function choose(kind, button) {
   if (goOn) return goOn();
-  if (busy || !frame.yours) return;
+  if (busy || !frame.yours || tryCard(kind, button)) return;
   say("");
+  closeLesson?.();
+  lesson = null;
+  if (learning()) coach();
   const place = button.getBoundingClientRect();
   const from = [place.left + place.width / 2, place.top + place.height / 2];
   busy = true;
@@ -428,13 +443,21 @@ function renderScore() {
   $("score").replaceChildren(h("table", {}, h("thead", {}, head), h("tbody", {}, ...rows)));
 }
 
-function scoreList(scores, items = []) {
+/** Who has how many points; of a deal also what for, and the points of the match. */
+function scoreTable(scores, items = [], totals = null) {
   const order = frame.names.map((_, seat) => seat).sort((one, other) => scores[other] - scores[one]);
-  return h("ol", { class: "result" }, ...order.map((seat) => h("li", { class: seat === about.seat ? "you" : null },
-    h("span", {}, frame.names[seat],
-      items[seat]?.length ? h("small", {}, items[seat].map((item) => `${item.words} ${signed(item.points)}`).join(", ")) : null),
-    h("b", {}, signed(scores[seat])))));
+  const rows = order.map((seat) => h("tr", { class: seat === about.seat ? "you" : null },
+    h("th", { scope: "row" }, frame.names[seat]),
+    items.length ? h("td", {}, h("ul", { class: "items" }, ...(items[seat] || []).map((item) => h("li", {}, h("span", {}, item.words), h("b", {}, signed(item.points)))))) : null,
+    h("td", { class: "number total" }, signed(scores[seat])),
+    totals ? h("td", { class: "number" }, signed(totals[seat])) : null));
+  const heads = ["Player", ...(items.length ? ["What for"] : []), totals ? "Deal" : "Points", ...(totals ? ["Match"] : [])];
+  return h("div", { class: "scroll" }, h("table", { class: "result" },
+    h("thead", {}, h("tr", {}, ...heads.map((name) => h("th", { scope: "col", class: /Player|for/.test(name) ? null : "number" }, name)))),
+    h("tbody", {}, ...rows)));
 }
+
+let lastDeal = null; // its table stays to be seen, also after the match
 
 function dealOver(shown, last) {
   return new Promise((resolve) => {
@@ -446,7 +469,8 @@ function dealOver(shown, last) {
       goOn = null;
       resolve();
     }
-    $("summary").replaceChildren(h("h2", {}, `Deal ${number} of ${about.num_deals}`), scoreList(shown.deal_score, shown.events.find((one) => one.event === "deal")?.items), button);
+    lastDeal = { id: about.id, table: scoreTable(shown.deal_score, shown.events.find((one) => one.event === "deal")?.items, shown.scores) };
+    $("summary").replaceChildren(h("h2", {}, `Deal ${number} of ${about.num_deals}`), lastDeal.table, button);
     setTimeout(() => {
       if (goOn !== done) return;
       $("summary").hidden = false;
@@ -463,7 +487,7 @@ function matchOver() {
   $("summary").replaceChildren(
     h("h2", {}, title),
     ...(note ? [h("p", {}, note)] : []),
-    scoreList(frame.scores),
+    about.num_deals === 1 && lastDeal?.id === about.id ? lastDeal.table : scoreTable(frame.scores),
     h("p", { class: "seed" }, `Seed ${about.seed}`),
     h("p", { class: "row" },
       h("button", { type: "button", class: "primary", onclick: () => guarded(() => lookBack()) }, "Review my game"),
@@ -471,6 +495,11 @@ function matchOver() {
       h("button", { type: "button", onclick: () => guarded(() => newGame(chosen())) }, "Play again"),
       h("button", { type: "button", onclick: () => { $("summary").hidden = true; } }, "See the table")),
   );
+  if (learning()) {
+    $("coach").hidden = true;
+    $("summary").querySelector(".row").prepend(
+      h("button", { type: "button", class: "primary", onclick: () => guarded(() => newGame({ game: about.name })) }, "Play a whole match"));
+  }
   $("summary").hidden = false;
   $("stop").disabled = true;
   $("prompt").textContent = sentence(winners === null ? "the match was ended: all hands are open" : frame.prompt);
@@ -601,7 +630,7 @@ document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   const typing = /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName);
   if (event.key === "Escape") return closePapers();
-  if (typing || !frame || document.querySelector("dialog") || event.target.closest(".scroll, .pop:not(#summary)")) return;
+  if (typing || !frame || document.querySelector("dialog") || event.target.closest(".scroll, .pop:not(#summary), #coach")) return;
   if (event.key === " " && goOn) {
     event.preventDefault();
     return goOn();
