@@ -20,6 +20,7 @@ from trick_envs.engine.inspect import places
 from trick_envs.engine.kernels.playing import MATCH_ENDED
 from trick_envs.engine.registry import load_game
 from trick_envs.engine.rng import decision_bits_batch
+from trick_envs.engine.search.playouts import COMPARISON
 from trick_envs.engine.search.worlds import WIDTH
 from trick_envs.engine.state import copy_states
 from trick_envs.engine.table import card_of_flags
@@ -330,7 +331,7 @@ def test_every_decision_of_a_match_has_random_numbers_of_its_own(name: str) -> N
     game, found = load_game(name, num_deals=2), []
     for states in random_positions(game, seed=8, every=1):
         streams, bits = np.zeros(1, np.uint64), np.zeros(1, np.uint64)
-        game.kernels.begin_decision(states, 0, np.uint64(3), streams, np.zeros((4, WIDTH)))
+        game.kernels.begin_decision(states, 0, np.uint64(3), streams, np.zeros(WIDTH, COMPARISON))
         decision_bits_batch(states, np.uint64(3), bits)
         assert streams[0] == bits[0]
         found.append(int(bits[0]))

@@ -24,6 +24,7 @@ from trick_envs.engine.game import Game
 from trick_envs.engine.kernels import binding
 from trick_envs.engine.kernels.observing import ROOM_BEHIND
 from trick_envs.engine.registry import game_type, load_game
+from trick_envs.engine.search.playouts import COMPARISON
 from trick_envs.engine.state import OVER
 from trick_envs.engine.table import power
 from trick_envs.interfaces.aec import RawEnv
@@ -529,3 +530,14 @@ def test_a_forked_process_has_compilers_of_its_own():
     os.waitpid(child, 0)
     os.close(writing)
     assert os.read(reading, 10) == b"own"
+
+
+def test_records_that_are_no_positions_are_read_and_written_in_tables_of_two_dimensions():
+    known = np.zeros((2, 3), COMPARISON)
+    known[1, 2] = 0.5, 0.25, 7, 9
+    wrapped = plain.PlainStates(known)
+    assert (wrapped[1][2].advantage, wrapped[1][2].count, wrapped[0][2].count) == (0.5, 7, 0)
+    wrapped[1][0].squares, wrapped[-1][2].node = 1.5, -4
+    wrapped.write_back()
+    assert known["squares"].tolist() == [[0.0, 0.0, 0.0], [1.5, 0.0, 0.25]]
+    assert known["node"].tolist() == [[0, 0, 0], [0, 0, -4]]

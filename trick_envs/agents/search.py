@@ -10,8 +10,10 @@ import numpy.typing as npt
 from trick_envs.agents.agent import Actions, Agent, Masks, Observations, required
 from trick_envs.agents.greedy import GreedyAgent
 from trick_envs.engine.game import Game
+from trick_envs.engine.search.playouts import COMPARISON
+from trick_envs.engine.search.tree import MOST_STEPS, NODE, STEP
 from trick_envs.engine.search.worlds import ROWS, WIDTH
-from trick_envs.engine.state import States
+from trick_envs.engine.state import Records, States
 
 
 @dataclass(frozen=True)
@@ -66,9 +68,9 @@ class SearchAgent:
         self.game = game
         self._method, self._effort = method, effort
         self._baseline = baseline or GreedyAgent(game)
-        nodes = 0 if method == "pimc" else 2 * effort + WIDTH
+        nodes = 0 if method == "pimc" else 2 * effort + WIDTH - 2
         self._room = (np.zeros(2, game.dtype), np.zeros((ROWS, WIDTH), np.int64))
-        self._tree_room = (np.zeros((5, nodes), np.int64), np.zeros(nodes), np.zeros((2, 4096), np.int64))
+        self._tree_room = (np.zeros(nodes, NODE), np.zeros(2), np.zeros(MOST_STEPS, STEP))
         self.seed(seed)
 
     def seed(self, seed: int) -> None:
@@ -93,21 +95,22 @@ class SearchAgent:
             baselines: ``(B,)``: the actions with which others are compared; the baseline player's by default.
         """
         actions, baselines, sums = self._search(observations, action_masks, states, baselines)
-        total, squares, counts = sums[:, :3, : self.game.num_actions].swapaxes(0, 1)
-        mean = total / np.maximum(counts, 1)
-        variance = np.maximum(squares / np.maximum(counts, 1) - mean * mean, 0.0)
+        sums = sums[:, : self.game.num_actions]
+        counts = sums["count"]
+        mean = sums["advantage"] / np.maximum(counts, 1)
+        variance = np.maximum(sums["squares"] / np.maximum(counts, 1) - mean * mean, 0.0)
         return SearchResult(
             actions, baselines, mean.astype(np.float32), variance.astype(np.float32), counts.astype(np.int32)
         )
 
     def _search(
         self, observations: Observations, action_masks: Masks, states: States | None, baselines: Actions | None = None
-    ) -> tuple[Actions, Actions, npt.NDArray[np.float64]]:
-        """The choices, the baselines, and the kernels' statistics, ``(B, 4, WIDTH)``."""
+    ) -> tuple[Actions, Actions, Records]:
+        """The choices, the baselines, and what is known of every action, ``(B, WIDTH)`` of ``COMPARISON``."""
         states = required(states, self.name)
         if baselines is None:
             baselines = np.asarray(self._baseline.act(observations, action_masks, states))
-        actions, sums = baselines.copy(), np.zeros((len(states), 4, WIDTH))
+        actions, sums = baselines.copy(), np.zeros((len(states), WIDTH), COMPARISON)
         kernels, streams = self.game.kernels, np.zeros(len(states), np.uint64)
         if self._method == "pimc":
             kernels.pimc(states, self._effort, self._seed, actions, streams, *self._room, sums)

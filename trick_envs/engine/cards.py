@@ -10,7 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
 
 from trick_envs.engine.compile import rule
 from trick_envs.engine.intrinsics import lowest_bit, popcount
@@ -22,6 +25,7 @@ from trick_envs.errors import InputError
 WORD = 54
 FULL_WORD = (1 << WORD) - 1
 CardSet = tuple[int, int]
+Words: TypeAlias = npt.NDArray[np.int64]  # a set in a record, such as ``state.hand[seat]``
 EMPTY: CardSet = (0, 0)
 
 
@@ -29,7 +33,7 @@ EMPTY: CardSet = (0, 0)
 
 
 @rule
-def cards(row: Any) -> CardSet:
+def cards(row: Words) -> CardSet:
     """The set that lies in a place of the record, such as ``state.hand[seat]``."""
     return row[0], row[1]
 
@@ -97,7 +101,7 @@ def nth(some: CardSet, n: int) -> int:
 
 
 @rule
-def put(row: Any, card: int) -> None:
+def put(row: Words, card: int) -> None:
     """Adds a card to a place of the record."""
     if card < WORD:
         row[0] |= 1 << card
@@ -106,7 +110,7 @@ def put(row: Any, card: int) -> None:
 
 
 @rule
-def take(row: Any, card: int) -> None:
+def take(row: Words, card: int) -> None:
     """Removes a card from a place of the record."""
     if card < WORD:
         row[0] &= ~(1 << card)
@@ -115,20 +119,20 @@ def take(row: Any, card: int) -> None:
 
 
 @rule
-def put_all(row: Any, some: CardSet) -> None:
+def put_all(row: Words, some: CardSet) -> None:
     """Adds cards to a place of the record."""
     row[0] |= some[0]
     row[1] |= some[1]
 
 
 @rule
-def take_all(row: Any, some: CardSet) -> None:
+def take_all(row: Words, some: CardSet) -> None:
     """Removes cards from a place of the record."""
     row[0] &= ~some[0]
     row[1] &= ~some[1]
 
 
-def members(some: Sequence[int] | Any) -> list[int]:
+def members(some: Sequence[int] | Words) -> list[int]:
     """The cards of a set or of a place of the record, ascending (Python, for reading records)."""
     words = int(some[0]), int(some[1])
     return [WORD * word + bit for word in (0, 1) for bit in range(words[word].bit_length()) if (words[word] >> bit) & 1]

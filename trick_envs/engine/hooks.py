@@ -7,11 +7,9 @@ defines them.
 
 from __future__ import annotations
 
-from typing import Any
-
 from trick_envs.engine.cards import CardSet
 from trick_envs.engine.compile import rule
-from trick_envs.engine.state import Numbers, State, Streams
+from trick_envs.engine.state import Bytes, Numbers, State, Streams
 from trick_envs.engine.table import left
 
 # --- what every game defines --------------------------------------------------------------------------------------
@@ -37,7 +35,7 @@ def score_deal(state: State) -> None:
     raise NotImplementedError
 
 
-def features(state: State, observer: int, out: Any, at: int) -> int:
+def features(state: State, observer: int, out: Bytes, at: int) -> int:
     """Writes the game's own part of the observation to ``out`` (``int8``) from ``at`` on; returns where it ends.
 
     It comes last in the observation, has the blocks that ``GameType.blocks`` lists, and is written in their order.
@@ -72,7 +70,7 @@ def standing(state: State, seat: int) -> int:
 
 
 @rule
-def hidden_state(state: State, out: Any, at: int) -> int:
+def hidden_state(state: State, out: Bytes, at: int) -> int:
     """Writes hidden information besides hands, for ``state()`` (``GameType.hidden_blocks``). By default nothing."""
     return at
 

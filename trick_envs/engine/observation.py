@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,7 @@ import numpy.typing as npt
 from trick_envs.engine.cards import WORD, CardSet
 from trick_envs.engine.compile import rule
 from trick_envs.engine.intrinsics import spill_bit_sums, spill_bits, spill_copy, spill_zeros
-from trick_envs.engine.state import State
+from trick_envs.engine.state import Bytes, Numbers, State
 from trick_envs.engine.table import relative
 
 VERSION = 1  # of the part that all games share; policies depend on it
@@ -93,7 +93,7 @@ class Layout(tuple[Block, ...]):
 
 
 @rule
-def write_cards(state: State, held: CardSet, out: Any, at: int) -> int:
+def write_cards(state: State, held: CardSet, out: Bytes, at: int) -> int:
     """Writes how many of each kind there are in a set; returns where it ends."""
     if state.kinds > WORD:
         spill_bits(held[0], held[1], WORD, out, at, state.kinds)
@@ -103,14 +103,14 @@ def write_cards(state: State, held: CardSet, out: Any, at: int) -> int:
 
 
 @rule
-def write_flags(flags: int, length: int, out: Any, at: int) -> int:
+def write_flags(flags: int, length: int, out: Bytes, at: int) -> int:
     """Writes the ``length`` lowest bits (64 at most) of a word as numbers 0 or 1; returns where it ends."""
     spill_bit_sums(flags, 0, out, at, length)
     return at + length
 
 
 @rule
-def write_by_seat(state: State, table: Any, width: int, observer: int, out: Any, at: int) -> int:
+def write_by_seat(state: State, table: Numbers, width: int, observer: int, out: Bytes, at: int) -> int:
     """Writes a flat ``int8`` array of ``width`` numbers per seat, the observer's first; returns where it ends."""
     before, after = observer * width, (state.num_players - observer) * width
     spill_copy(table, before, out, at, after)
@@ -119,7 +119,7 @@ def write_by_seat(state: State, table: Any, width: int, observer: int, out: Any,
 
 
 @rule
-def write_taking(state: State, observer: int, out: Any, at: int) -> int:
+def write_taking(state: State, observer: int, out: Bytes, at: int) -> int:
     """Writes one number per seat, the observer's first: 1 if its card takes the trick so far; returns where it ends."""
     spill_zeros(out, at, state.num_players)
     out[at + relative(state, state.taking, observer)] = state.trick_size > 0
@@ -127,7 +127,7 @@ def write_taking(state: State, observer: int, out: Any, at: int) -> int:
 
 
 @rule
-def write_number(number: int, out: Any, at: int) -> int:
+def write_number(number: int, out: Bytes, at: int) -> int:
     """Writes a number as hundreds (clipped to -128 … 127) and the rest; returns where it ends."""
     if -100 < number < 100:
         out[at], out[at + 1] = 0, number

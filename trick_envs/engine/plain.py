@@ -19,6 +19,7 @@ from operator import itemgetter
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from trick_envs.engine import intrinsics
 
@@ -76,7 +77,8 @@ class Codec:
         assert self.struct.size == end == dtype.itemsize
         self._names = [name for name, _ in self.scalars]
         self._pick = itemgetter(*(at for _, at in self.scalars))
-        of_a_deal = set(dtype.names[dtype.names.index(intrinsics.DEAL_STARTS_AT) :])
+        starts_at = intrinsics.DEAL_STARTS_AT  # in positions; a search has other records, too
+        of_a_deal = set(dtype.names[dtype.names.index(starts_at) :] if starts_at in dtype.names else ())
         self.deal_scalars = dict.fromkeys((name for name in self._names if name in of_a_deal), 0)
         self.deal_arrays = [name for name, *_ in self.arrays if name in of_a_deal]
 
@@ -133,16 +135,22 @@ def codec(dtype: np.dtype[Any]) -> Codec:
 
 
 class PlainStates:
-    """An array of records: ``states[i]`` is a ``PlainState``, always the same for the same ``i``."""
+    """An array of records: ``states[i]`` is a ``PlainState``, always the same for the same ``i``.
 
-    def __init__(self, states: Any) -> None:
+    Of two dimensions: ``states[i]`` is such an array.
+    """
+
+    def __init__(self, states: npt.NDArray[Any]) -> None:
         self.array, self.shape, self._codec = states, states.shape, codec(states.dtype)
         self._read: dict[int, tuple[bytes, PlainState]] = {}
+        self._rows = [PlainStates(row) for row in states] if states.ndim > 1 else []
 
-    def __getitem__(self, i: int) -> PlainState:
+    def __getitem__(self, i: int) -> Any:
         i = int(i)
         if i < 0:
             i += self.shape[0]
+        if self._rows:
+            return self._rows[i]
         found = self._read.get(i)
         if found is None:
             data = self.array[i].tobytes()
@@ -154,6 +162,8 @@ class PlainStates:
 
     def write_back(self) -> None:
         """Writes what has changed to the array."""
+        for row in self._rows:
+            row.write_back()
         for i, (before, state) in self._read.items():
             after = self._codec.encode(state)
             if after != before:

@@ -19,7 +19,7 @@ SEED_BITS = 53  # seeds drawn from the stream are exact in JSON
 
 
 @rule
-def seed_rng(state: State, seed: Any) -> None:
+def seed_rng(state: State, seed: np.uint64) -> None:
     """Seeds the stream of the record with a ``uint64``; neighbouring seeds give unrelated streams."""
     state.seed = seed
     _, state.rng = splitmix(seed)
@@ -33,7 +33,7 @@ def draw(state: State, count: int) -> int:
 
 
 @rule
-def draw_seed(state: State) -> Any:
+def draw_seed(state: State) -> np.uint64:
     """The seed of the next match, from the stream of this one."""
     state.rng, bits = splitmix(state.rng)
     return bits >> np.uint64(64 - SEED_BITS)
@@ -47,7 +47,7 @@ def draw_from(streams: Streams, i: int, count: int) -> int:
 
 
 @rule
-def decision_bits(state: State, seed: Any) -> Any:
+def decision_bits(state: State, seed: np.uint64) -> np.uint64:
     """64 random bits (``uint64``) for the decision of the seat to act, made by a player with this seed (``uint64``).
 
     They depend on the player's seed, the seed of the match, and the position as the seat knows it, and on nothing else:
@@ -65,7 +65,7 @@ def decision_bits(state: State, seed: Any) -> Any:
 
 
 @rule
-def decision_bits_batch(states: States, seed: Any, bits: Streams) -> None:
+def decision_bits_batch(states: States, seed: np.uint64, bits: Streams) -> None:
     """``decision_bits`` of every record."""
     for i in range(states.shape[0]):
         bits[i] = decision_bits(states[i], seed)

@@ -28,6 +28,11 @@ MAX_PLAYERS = 16  # kernels return the seat to act in the low four bits of a num
 
 # The arguments of rules and kernels. ``States`` is an array of records, shape ``(B,)``.
 Numbers: TypeAlias = npt.NDArray[np.int64]
+Reals: TypeAlias = npt.NDArray[np.float64]
+Bytes: TypeAlias = npt.NDArray[np.int8]  # observations and masks
+Flags: TypeAlias = npt.NDArray[np.bool_]
+Rewards: TypeAlias = npt.NDArray[np.floating]
+Records: TypeAlias = npt.NDArray[Any]  # of a type that ``record_of`` has made
 Place: TypeAlias = npt.NDArray[np.int64]  # a card set in the record: two words
 States: TypeAlias = npt.NDArray[Any]
 Streams: TypeAlias = npt.NDArray[np.uint64]  # one random number generator per game
@@ -187,6 +192,11 @@ def _kind(dtype: Any) -> np.dtype[Any]:
     if jit_disabled() and dtype is not np.uint64:  # NumPy's small integers overflow where compiled code does not
         return np.dtype(np.int64)
     return np.dtype(dtype)
+
+
+def record_of(**fields: type[np.generic]) -> np.dtype[Any]:
+    """The structured type of records that are no positions: what a search notes down, for example."""
+    return np.dtype((np.record, np.dtype(list(fields.items()), align=True)))
 
 
 def copy_states(states: States) -> States:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from trick_envs.engine.cards import WORD, cards, intersection
@@ -12,12 +10,12 @@ from trick_envs.engine.intrinsics import SLACK, clear_bytes, copy_bytes, spill_z
 from trick_envs.engine.kernels.binding import HANDS_SEEN, PHASES_OF_GAME, kernel, noinline
 from trick_envs.engine.kernels.playing import kinds_of, step_one
 from trick_envs.engine.observation import write_by_seat, write_cards, write_number
-from trick_envs.engine.state import OVER, State, States
+from trick_envs.engine.state import OVER, Bytes, Rewards, State, States
 from trick_envs.engine.table import hand_size, left, rank, relative, suit
 
 
 @kernel
-def write_known(state: State, observer: int, out: Any, at: int) -> int:
+def write_known(state: State, observer: int, out: Bytes, at: int) -> int:
     """What the observer knows of the other hands, its left neighbour's first; returns where it ends."""
     seat = observer
     for _ in range(state.num_players - 1):
@@ -27,7 +25,7 @@ def write_known(state: State, observer: int, out: Any, at: int) -> int:
 
 
 @kernel
-def write_mask(state: State, out: Any) -> None:
+def write_mask(state: State, out: Bytes) -> None:
     """Which actions are legal for the seat to act; none when the match is over."""
     if state.phase == OVER:
         clear_bytes(out, 0, state.kinds)
@@ -38,7 +36,7 @@ def write_mask(state: State, out: Any) -> None:
 
 @noinline
 @kernel
-def write_observation(state: State, observer: int, out: Any, at: int) -> int:
+def write_observation(state: State, observer: int, out: Bytes, at: int) -> int:
     """What ``trick_envs/engine/observation.py`` lists, from ``out[at]`` on; returns where it ends."""
     n, suits, ranks = state.num_players, state.num_suits, state.num_ranks
     at = write_cards(state, cards(state.hand[observer]), out, at)
@@ -88,13 +86,13 @@ ROOM_BEHIND = 3 * SLACK + 4096
 
 
 @kernel
-def scratch_row(observations: Any) -> Any:
+def scratch_row(observations: Bytes) -> Bytes:
     """A buffer for one observation."""
     return np.empty(observations.shape[1] + ROOM_BEHIND, np.int8)
 
 
 @kernel
-def write_row(state: State, observer: int, scratch: Any, observations: Any, i: int) -> int:
+def write_row(state: State, observer: int, scratch: Bytes, observations: Bytes, i: int) -> int:
     """Writes an observation to ``observations[i]`` by way of ``scratch``: whole lines go to memory faster.
 
     Returns how many numbers ``write_observation`` has written.
@@ -105,7 +103,7 @@ def write_row(state: State, observer: int, scratch: Any, observations: Any, i: i
 
 
 @kernel
-def observe(states: States, i: int, observer: int, observation: Any, mask: Any) -> int:
+def observe(states: States, i: int, observer: int, observation: Bytes, mask: Bytes) -> int:
     """Writes the observation and mask of one seat of ``states[i]``, both ``int8``; returns the observation's length."""
     state = states[i]
     if observer == state.seat:
@@ -116,7 +114,7 @@ def observe(states: States, i: int, observer: int, observation: Any, mask: Any) 
 
 
 @kernel
-def observe_float(states: States, observer: int, scratch: Any, observation: Any, mask: Any) -> None:
+def observe_float(states: States, observer: int, scratch: Bytes, observation: Rewards, mask: Bytes) -> None:
     """``observe`` in ``states[0]`` with an observation in ``float32``, by way of ``scratch`` (``scratch_row``)."""
     observe(states, 0, observer, scratch, mask)
     for i in range(observation.shape[0]):
@@ -124,7 +122,7 @@ def observe_float(states: States, observer: int, scratch: Any, observation: Any,
 
 
 @kernel
-def write_full_state(states: States, i: int, out: Any) -> int:
+def write_full_state(states: States, i: int, out: Bytes) -> int:
     """Writes the vector of ``state()``; returns its length."""
     state = states[i]
     at = 0
@@ -140,7 +138,7 @@ def write_full_state(states: States, i: int, out: Any) -> int:
 
 
 @kernel
-def look(states: States, mask: Any) -> int:
+def look(states: States, mask: Bytes) -> int:
     """Writes the mask of the seat to act in ``states[0]``; returns that seat."""
     state = states[0]
     write_mask(state, mask)
@@ -148,7 +146,7 @@ def look(states: States, mask: Any) -> int:
 
 
 @kernel
-def branch(states: States, action: int, mode: int, after: States, rewards: Any, mask: Any) -> int:
+def branch(states: States, action: int, mode: int, after: States, rewards: Rewards, mask: Bytes) -> int:
     """``step_one`` in a copy of ``states[0]``, which goes to ``after[0]``; also writes the mask of who acts then."""
     after[0] = states[0]
     result = step_one(after, action, mode, rewards)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from trick_envs.engine.cards import CardSet, first, is_empty, nth, rest, size
 from trick_envs.engine.hooks import evaluate_card, legal
 from trick_envs.engine.kernels.binding import kernel
 from trick_envs.engine.kernels.playing import advance, kinds_of, resolve_copy, start_match
 from trick_envs.engine.rng import draw_from, draw_seed
-from trick_envs.engine.state import OVER, State, States, Streams
+from trick_envs.engine.state import OVER, Bytes, Numbers, State, States, Streams
 from trick_envs.engine.table import kind
 
 
@@ -23,7 +21,7 @@ def random_card(state: State, streams: Streams, i: int) -> int:
 
 
 @kernel
-def random_actions(masks: Any, streams: Streams, actions: Any) -> None:
+def random_actions(masks: Bytes, streams: Streams, actions: Numbers) -> None:
     """A random legal action for every row of ``masks``."""
     for i in range(masks.shape[0]):
         count = 0
@@ -62,7 +60,7 @@ def greedy(state: State) -> int:
 
 
 @kernel
-def greedy_actions(states: States, actions: Any) -> None:
+def greedy_actions(states: States, actions: Numbers) -> None:
     """The greedy player's action, for every record whose match is not over."""
     for i in range(states.shape[0]):
         state = states[i]
@@ -84,7 +82,7 @@ def greedy_action(states: States, i: int) -> int:
 
 
 @kernel
-def random_playouts(states: States, template: Any, streams: Streams, plays: int) -> int:
+def random_playouts(states: States, template: States, streams: Streams, plays: int) -> int:
     """Plays ``plays`` random cards in every record, match after match; returns how many deals ended."""
     deals = 0
     for i in range(states.shape[0]):

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+import numpy as np
 
 from trick_envs.engine.cards import WORD, CardSet, cards, has
 from trick_envs.engine.hooks import begin, legal, match_over, next_dealer, play, score_deal, standing
 from trick_envs.engine.intrinsics import clear_deal, popcount
 from trick_envs.engine.kernels.binding import kernel
 from trick_envs.engine.rng import draw, draw_seed, seed_rng
-from trick_envs.engine.state import MAX_PLAYERS, OVER, State, States
+from trick_envs.engine.state import MAX_PLAYERS, OVER, Bytes, Numbers, Rewards, State, States
 from trick_envs.engine.table import deal_hands, shuffle, sort_deck
 
 REWARDS = ("score", "zero_sum", "win")
@@ -33,7 +33,7 @@ def shuffle_and_deal(state: State) -> None:
 
 
 @kernel
-def start_match(states: States, i: int, template: Any, seed: Any) -> None:
+def start_match(states: States, i: int, template: States, seed: np.uint64) -> None:
     """Makes ``states[i]`` the start of the match with this seed (``uint64``)."""
     states[i] = template[0]
     state = states[i]
@@ -80,7 +80,7 @@ def winners(state: State) -> int:
 
 
 @kernel
-def pay(state: State, mode: int, rewards: Any) -> None:
+def pay(state: State, mode: int, rewards: Rewards) -> None:
     """Writes every seat's reward for the deal that has just ended to ``rewards``."""
     n = state.num_players
     if mode == WIN:
@@ -154,7 +154,7 @@ ILLEGAL, DEAL_ENDED, MATCH_ENDED = (
 
 
 @kernel
-def step_one(states: States, action: int, mode: int, rewards: Any) -> int:
+def step_one(states: States, action: int, mode: int, rewards: Rewards) -> int:
     """Plays an action in ``states[0]``, and writes rewards if it ends a deal.
 
     Returns the seat to act next, plus ``DEAL_ENDED`` and ``MATCH_ENDED`` if they have. An illegal action changes
@@ -177,7 +177,7 @@ def play_without_dealing(states: States, action: int) -> bool:
 
 
 @kernel
-def next_seed(states: States) -> Any:
+def next_seed(states: States) -> np.uint64:
     """The seed of the match that follows the one in ``states[0]``."""
     return draw_seed(states[0])
 
@@ -195,7 +195,7 @@ def legal_cards(states: States) -> CardSet:
 
 
 @kernel
-def deal_order(states: States, order: Any, dealer: int) -> None:
+def deal_order(states: States, order: Bytes, dealer: int) -> None:
     """Deals given cards (``order``: hand after hand, then the stock) instead of those of the current deal."""
     state = states[0]
     for i in range(state.num_cards):
@@ -205,7 +205,7 @@ def deal_order(states: States, order: Any, dealer: int) -> None:
 
 
 @kernel
-def first_illegal(states: States, rows: Any, actions: Any) -> int:
+def first_illegal(states: States, rows: Numbers, actions: Numbers) -> int:
     """The first ``k`` for which ``actions[k]`` is not legal in the game ``rows[k]``, or -1."""
     for k in range(rows.shape[0]):
         if checked_card(states[rows[k]], actions[k]) < 0:
@@ -214,7 +214,7 @@ def first_illegal(states: States, rows: Any, actions: Any) -> int:
 
 
 @kernel
-def replay_actions(states: States, actions: Any, mode: int, rewards: Any, seats: Any) -> tuple[int, int]:
+def replay_actions(states: States, actions: Numbers, mode: int, rewards: Rewards, seats: Numbers) -> tuple[int, int]:
     """Plays actions in ``states[0]`` until a deal ends, one of them is illegal, or there are no more.
 
     Writes the seat of each decision to ``seats``. Returns how many actions were played, and the last result of

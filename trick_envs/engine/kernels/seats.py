@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from trick_envs.engine.intrinsics import clear_bytes, splitmix
@@ -12,7 +10,7 @@ from trick_envs.engine.kernels.observing import scratch_row, write_mask, write_o
 from trick_envs.engine.kernels.players import greedy, random_card
 from trick_envs.engine.kernels.playing import advance, begin_deal, pay, resolve_card, start_match
 from trick_envs.engine.rng import draw_from, draw_seed
-from trick_envs.engine.state import MAX_PLAYERS, OVER, States, Streams
+from trick_envs.engine.state import MAX_PLAYERS, OVER, Bytes, Flags, Numbers, Rewards, States, Streams
 from trick_envs.engine.table import relative
 
 NOBODY, NAMED, RANDOM_PLAYER, GREEDY_PLAYER = -4, -3, -2, -1  # who plays; other numbers are Python agents
@@ -21,7 +19,7 @@ END_MATCH, RAISE, SUBSTITUTE = range(len(ILLEGAL_MODES))
 
 
 @kernel
-def next_seeds(states: States, rows: Any, seeds: Any) -> None:
+def next_seeds(states: States, rows: Numbers, seeds: Streams) -> None:
     """The seed of the match that follows the one in each of these rows."""
     for k in range(rows.shape[0]):
         seeds[k] = draw_seed(states[rows[k]])
@@ -39,7 +37,14 @@ def draw_seat(states: States, i: int, streams: Streams) -> int:
 
 @kernel
 def seat_learners(
-    states: States, template: Any, rows: Any, seeds: Any, dealer: int, seat: int, streams: Streams, seats: Any
+    states: States,
+    template: States,
+    rows: Numbers,
+    seeds: Streams,
+    dealer: int,
+    seat: int,
+    streams: Streams,
+    seats: Numbers,
 ) -> None:
     """Starts a match in each of these rows; ``dealer`` and the learner's ``seat`` are drawn from its seed if -1."""
     for k in range(rows.shape[0]):
@@ -56,16 +61,16 @@ def seat_learners(
 @kernel
 def play_rows(
     states: States,
-    rows: Any,
-    actions: Any,
-    seats: Any,
-    opponents: Any,
+    rows: Numbers,
+    actions: Numbers,
+    seats: Numbers,
+    opponents: Numbers,
     streams: Streams,
     mode: int,
     illegal: int,
-    rewards: Any,
-    over: Any,
-    waiting: Any,
+    rewards: Rewards,
+    over: Flags,
+    waiting: Numbers,
 ) -> None:
     """Plays in each of these rows until its learner or a Python agent is to act, or the match is over.
 
@@ -117,7 +122,7 @@ def play_rows(
 
 
 @kernel
-def observe_rows(states: States, rows: Any, seats: Any, over: Any, observations: Any, masks: Any) -> None:
+def observe_rows(states: States, rows: Numbers, seats: Numbers, over: Flags, observations: Bytes, masks: Bytes) -> None:
     """Observations (``float32``) and masks of the seats ``seats[i]``, one row for each of these games."""
     seen, length = scratch_row(observations), observations.shape[1]
     for k in range(rows.shape[0]):

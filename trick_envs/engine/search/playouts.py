@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+
+import numpy as np
 
 from trick_envs.engine.cards import EMPTY, CardSet, first, is_empty, just, nth, rest, size, without
 from trick_envs.engine.hooks import legal, play, score_deal
@@ -12,10 +13,18 @@ from trick_envs.engine.kernels.players import greedy
 from trick_envs.engine.kernels.playing import kinds_of, resolve_card
 from trick_envs.engine.rng import decision_bits, draw
 from trick_envs.engine.search.worlds import resample
-from trick_envs.engine.state import OVER, State, States, Streams
+from trick_envs.engine.state import OVER, Numbers, Records, State, States, Streams, record_of
 
 EPSILON = 0.25  # the share of random plays in the play-outs of searches that know the true world
 MIN_STANDARD_ERRORS = 1.0  # by how many an action must look better than the baseline to be preferred
+
+# What is known of an action of a decision, by comparing it with the baseline in the same worlds.
+COMPARISON = record_of(
+    advantage=np.float64,  # by how much its margin was larger than the baseline's: the sum over worlds
+    squares=np.float64,  # the sum of the squares
+    count=np.int64,  # in how many worlds
+    node=np.int64,  # of ``ismcts``: its node, which is a child of the root
+)
 
 
 @noinline
@@ -46,7 +55,7 @@ def margin(state: State, seat: int) -> float:
 
 @noinline
 @kernel
-def value_of(scratch: Any, action: int, seat: int) -> float:
+def value_of(scratch: States, action: int, seat: int) -> float:
     """The margin of a seat when an action is played in the world ``scratch[0]``, and the rest by the heuristic."""
     scratch[1] = scratch[0]
     world = scratch[1]
@@ -56,24 +65,27 @@ def value_of(scratch: Any, action: int, seat: int) -> float:
 
 
 @kernel
-def begin_decision(states: States, i: int, seed: Any, streams: Streams, sums: Any) -> CardSet:
+def begin_decision(states: States, i: int, seed: np.uint64, streams: Streams, sums: Records) -> CardSet:
     """Seeds the generator ``streams[i]`` and clears the statistics; returns the legal actions, none after the end."""
     state = states[i]
     streams[i] = decision_bits(state, seed)
-    sums[:] = 0.0
+    for action in range(sums.shape[0]):
+        known = sums[action]
+        known.advantage, known.squares, known.count, known.node = 0.0, 0.0, 0, 0
     return EMPTY if state.phase == OVER else kinds_of(state, legal(state))
 
 
 @kernel
-def record_comparison(sums: Any, action: int, advantage: float) -> None:
+def record_comparison(sums: Records, action: int, advantage: float) -> None:
     """Counts one more world in which an action was compared with the baseline."""
-    sums[0, action] += advantage
-    sums[1, action] += advantage * advantage
-    sums[2, action] += 1.0
+    known = sums[action]
+    known.advantage += advantage
+    known.squares += advantage * advantage
+    known.count += 1
 
 
 @kernel
-def best_by_confidence(baseline: int, actions: CardSet, sums: Any) -> int:
+def best_by_confidence(baseline: int, actions: CardSet, sums: Records) -> int:
     """The action with the largest lower confidence bound of its advantage over the baseline, whose own is 0.
 
     The bound is the mean advantage in the same worlds minus ``MIN_STANDARD_ERRORS`` standard errors.
@@ -82,9 +94,10 @@ def best_by_confidence(baseline: int, actions: CardSet, sums: Any) -> int:
     while not is_empty(actions):
         action = first(actions)
         actions = rest(actions)
-        mean = sums[0, action] / sums[2, action]
-        variance = max(sums[1, action] / sums[2, action] - mean * mean, 0.0)
-        bound = mean - MIN_STANDARD_ERRORS * math.sqrt(variance / sums[2, action])
+        known = sums[action]
+        mean = known.advantage / known.count
+        variance = max(known.squares / known.count - mean * mean, 0.0)
+        bound = mean - MIN_STANDARD_ERRORS * math.sqrt(variance / known.count)
         if bound > most:
             best, most = action, bound
     return best
@@ -92,12 +105,13 @@ def best_by_confidence(baseline: int, actions: CardSet, sums: Any) -> int:
 
 @kernel
 def pimc(
-    states: States, worlds: int, seed: Any, actions: Any, streams: Streams, scratch: Any, work: Any, all_sums: Any
+    states: States, worlds: int, seed: np.uint64, actions: Numbers, streams: Streams, scratch: States, work: Numbers,
+    all_sums: Records,
 ) -> None:  # fmt: skip
     """The best action over sampled worlds, each played out by the heuristic; for every unfinished game.
 
     ``actions`` holds the baseline actions (the heuristic's, or a policy's), and is overwritten. ``all_sums[i]``
-    gets every action's comparison with the baseline (``record_comparison``).
+    gets every action's comparison with the baseline (``COMPARISON``).
     """
     for i in range(states.shape[0]):
         sums = all_sums[i]

@@ -6,7 +6,8 @@ The values of all seats are backed up, so that every seat maximises its own.
 from __future__ import annotations
 
 import math
-from typing import Any
+
+import numpy as np
 
 from trick_envs.engine.cards import CardSet, first, has, is_empty, just, rest, size, union, without
 from trick_envs.engine.hooks import legal, play, score_deal
@@ -22,7 +23,7 @@ from trick_envs.engine.search.playouts import (
     record_comparison,
 )
 from trick_envs.engine.search.worlds import draw_bits, resample
-from trick_envs.engine.state import OVER, State, States, Streams
+from trick_envs.engine.state import OVER, Numbers, Reals, Records, State, States, Streams, record_of
 
 # Half and twice the exploration, a widening of 1 and of 16: over 100 deals with 500 iterations none was better in any
 # game, and a widening of 1 worse in Whist (-0.73 ± 0.59 points per deal).
@@ -30,25 +31,34 @@ WIDENING = 4  # a node has about sqrt(visits) / 2 children
 EXPLORATION = 0.7
 
 
-# The tree is an array with one column per node; column 0 is the root, and so no node's child: 0 stands for none. The
-# gains of the nodes, which are not whole numbers, are in ``gains``. Its rows:
-CHILD = 0  # the column of the node's first child; the newest child comes first
-SIBLING = 1  # the column of the next child of the same parent
-ACTION = 2  # the action that leads from the parent to the node
-VISITS = 3  # iterations that went through the node
-AVAILABILITY = 4  # iterations since it was added in which its parent was reached and the action was legal there
+# A node of the tree. The tree is an array of them; node 0 is the root, and so nobody's child: 0 stands for none.
+NODE = record_of(
+    child=np.int64,  # the node's first child; the newest child comes first
+    sibling=np.int64,  # the next child of the same parent
+    action=np.int64,  # leads from the parent to the node
+    visits=np.int64,  # iterations that went through the node
+    availability=np.int64,  # iterations since it was added in which its parent was reached and the action was legal
+    gain=np.float64,  # the sum, over its visits, of the margins of the seat that chose it
+)
+# A step on the way of one iteration down the tree.
+STEP = record_of(
+    node=np.int64,  # the node that it leads to
+    seat=np.int64,  # the seat that chose it
+)
+MOST_STEPS = 4096  # more than a deal has decisions
 
 
 @kernel
-def add_child(tree: Any, gains: Any, parent: int, child: int, action: int) -> None:
-    """Adds a node without visits below ``parent``, in column ``child``."""
-    tree[CHILD, child], tree[SIBLING, child], tree[CHILD, parent] = 0, tree[CHILD, parent], child
-    tree[ACTION, child], tree[VISITS, child], tree[AVAILABILITY, child] = action, 0, 1
-    gains[child] = 0.0
+def add_child(tree: Records, parent: int, child: int, action: int) -> None:
+    """Adds a node without visits below ``parent``, as number ``child``."""
+    node = tree[child]
+    node.child, node.sibling = 0, tree[parent].child
+    node.action, node.visits, node.availability, node.gain = action, 0, 1, 0.0
+    tree[parent].child = child
 
 
 @kernel
-def descend(state: State, node: int, tree: Any, gains: Any, low: float, high: float) -> tuple[int, CardSet]:
+def descend(state: State, parent: int, tree: Records, low: float, high: float) -> tuple[int, CardSet]:
     """The child of a node to follow in this world, or -1 and the actions of which one is to become a child.
 
     Children are added as visits grow (progressive widening), the heuristic's choice first, and followed by upper
@@ -56,18 +66,18 @@ def descend(state: State, node: int, tree: Any, gains: Any, low: float, high: fl
     """
     untried, tried = kinds_of(state, legal(state)), 0
     best, most, spread = -1, -1e30, max(high - low, 1e-9)
-    child = tree[CHILD, node]
+    child = tree[parent].child
     while child > 0:
-        if has(untried, tree[ACTION, child]):
-            untried, tried = without(untried, just(tree[ACTION, child])), tried + 1
-            tree[AVAILABILITY, child] += 1
-            visits = tree[VISITS, child]
-            bonus = EXPLORATION * math.sqrt(math.log(tree[AVAILABILITY, child]) / visits)
-            bound = (gains[child] / visits - low) / spread + bonus
+        node = tree[child]
+        if has(untried, node.action):
+            untried, tried = without(untried, just(node.action)), tried + 1
+            node.availability += 1
+            bonus = EXPLORATION * math.sqrt(math.log(node.availability) / node.visits)
+            bound = (node.gain / node.visits - low) / spread + bonus
             if bound > most:
                 best, most = child, bound
-        child = tree[SIBLING, child]
-    if tried == 0 or tried * tried * WIDENING < tree[VISITS, node]:
+        child = node.sibling
+    if tried == 0 or tried * tried * WIDENING < tree[parent].visits:
         return (best, untried) if is_empty(untried) else (-1, untried)
     return best, untried
 
@@ -75,36 +85,38 @@ def descend(state: State, node: int, tree: Any, gains: Any, low: float, high: fl
 @noinline
 @kernel
 def grow(
-    world: Any, epsilon: float, node: int, nodes: int, tree: Any, gains: Any, bounds: Any, path: Any
+    world: State, epsilon: float, node: int, nodes: int, tree: Records, bounds: Reals, path: Records
 ) -> int:  # fmt: skip
     """One iteration below a node, in a world that has just come there; returns the new number of nodes."""
     depth = 0
     while world.phase != OVER:
-        path[1, depth] = world.seat
-        child, untried = descend(world, node, tree, gains, bounds[0], bounds[1])
+        path[depth].seat = world.seat
+        child, untried = descend(world, node, tree, bounds[0], bounds[1])
         grows = child < 0
         if grows:
             child, nodes = nodes, nodes + 1
-            add_child(tree, gains, node, child, best_by_heuristic(world, untried))
-        path[0, depth] = child
+            add_child(tree, node, child, best_by_heuristic(world, untried))
+        path[depth].node = child
         depth, node = depth + 1, child
-        play(world, resolve_card(world, tree[ACTION, child]))
+        play(world, resolve_card(world, tree[child].action))
         if grows:
             break
     if world.phase != OVER:
         play_out(world, epsilon)
     else:
         score_deal(world)
-    for step in range(depth):
-        gain = margin(world, path[1, step])
+    for i in range(depth):
+        step = path[i]
+        gain = margin(world, step.seat)
         bounds[0], bounds[1] = min(bounds[0], gain), max(bounds[1], gain)
-        tree[VISITS, path[0, step]] += 1
-        gains[path[0, step]] += gain
+        passed = tree[step.node]
+        passed.visits += 1
+        passed.gain += gain
     return nodes
 
 
 @kernel
-def better_half(running: CardSet, baseline: int, sums: Any) -> CardSet:
+def better_half(running: CardSet, baseline: int, sums: Records) -> CardSet:
     """The better half of the actions by mean advantage; the baseline stays among them."""
     kept, wanted = just(baseline), (size(running) + 1) // 2
     while size(kept) < wanted:
@@ -113,7 +125,7 @@ def better_half(running: CardSet, baseline: int, sums: Any) -> CardSet:
         while not is_empty(left_over):
             action = first(left_over)
             left_over = rest(left_over)
-            if sums[0, action] > sums[0, best]:
+            if sums[action].advantage > sums[best].advantage:
                 best = action
         kept = union(kept, just(best))
     return kept
@@ -121,8 +133,8 @@ def better_half(running: CardSet, baseline: int, sums: Any) -> CardSet:
 
 @kernel
 def ismcts(
-    states: States, iterations: int, cheat: bool, seed: Any, actions: Any, streams: Streams, scratch: Any, work: Any,
-    all_sums: Any, tree: Any, gains: Any, path: Any,
+    states: States, iterations: int, cheat: bool, seed: np.uint64, actions: Numbers, streams: Streams, scratch: States,
+    work: Numbers, all_sums: Records, tree: Records, bounds: Reals, path: Records,
 ) -> None:  # fmt: skip
     """The best action by information-set Monte Carlo tree search, the values of all seats backed up.
 
@@ -130,12 +142,11 @@ def ismcts(
     adds a node, plays the deal out by the heuristic, and gives every seat on the path its own margin. At the root
     all actions still in the running are tried in the same worlds, and the worse half drops out again and again
     (sequential halving). The baseline action, which comes in ``actions`` as for ``pimc``, stays to the end.
-    ``all_sums`` is as for ``pimc``, with a fourth row: the column of the action's node, which is a child of the root.
+    ``all_sums`` is as for ``pimc``.
 
-    ``gains`` has one number per column of ``tree``: the sum, over the node's visits, of the margins of the seat that
-    chose it. Its last two are no nodes, but the lowest and the highest margin so far, which scale the confidence
-    bounds. ``path`` notes the way of one iteration: the nodes, and the seats that chose them. ``scratch`` holds two
-    records: the drawn world, and the copy of it that is played.
+    ``tree`` has room for the nodes (``NODE``); once it is full, it grows no more. ``bounds`` are the lowest and the
+    highest margin so far, which scale the confidence bounds. ``path`` notes the way of one iteration (``STEP``).
+    ``scratch`` holds two records: the drawn world, and the copy of it that is played.
 
     ``cheat`` keeps the true world. Without chance the same line would then follow an action every time, so its
     play-outs make random plays (``EPSILON``).
@@ -146,13 +157,12 @@ def ismcts(
         seat, baseline, running = states[i].seat, actions[i], begin_decision(states, i, seed, streams, sums)
         if size(running) < 2:
             continue
-        bounds = gains[-2:]
         bounds[0], bounds[1] = 1e30, -1e30
-        tree[:, 0] = 0
+        tree[0].child, tree[0].visits = 0, 0
         nodes, left_over = 1, running
-        while not is_empty(left_over):  # the root's children: column 1 + how many actions are before
-            add_child(tree, gains, 0, nodes, first(left_over))
-            sums[3, first(left_over)] = nodes
+        while not is_empty(left_over):  # the root's children: node 1 + how many actions are before
+            add_child(tree, 0, nodes, first(left_over))
+            sums[first(left_over)].node = nodes
             nodes, left_over = nodes + 1, rest(left_over)
         rounds = math.ceil(math.log2(size(running)))
         for this_round in range(rounds):
@@ -165,11 +175,11 @@ def ismcts(
                 standard, left_over, action = 0.0, running, baseline
                 while True:
                     scratch[1] = scratch[0]
-                    world, node = scratch[1], int(sums[3, action])
+                    world, node = scratch[1], sums[action].node
                     play(world, resolve_card(world, action))
-                    if nodes < gains.shape[0] - 2:
-                        tree[VISITS, node] += 1
-                        nodes = grow(world, epsilon, node, nodes, tree, gains, bounds, path)
+                    if nodes < tree.shape[0]:
+                        tree[node].visits += 1
+                        nodes = grow(world, epsilon, node, nodes, tree, bounds, path)
                     else:
                         play_out(world, epsilon)
                     gain = margin(world, seat)

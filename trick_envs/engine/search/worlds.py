@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -12,7 +11,7 @@ from trick_envs.engine.hooks import complete_world, is_consistent, notes_of, pla
 from trick_envs.engine.intrinsics import splitmix
 from trick_envs.engine.kernels.binding import kernel, noinline
 from trick_envs.engine.rng import draw_from
-from trick_envs.engine.state import State, States, Streams
+from trick_envs.engine.state import Numbers, State, States, Streams
 from trick_envs.engine.table import suit_cards
 
 OLD, WHERE, NEW = range(3)  # rows of the scratch table of ``resample``: card before, slot, card after
@@ -40,7 +39,7 @@ def without_voids(state: State, seat: int, some: CardSet) -> CardSet:
 
 
 @kernel
-def draw_hands(state: State, slots: int, unseen: CardSet, exact: bool, streams: Streams, i: int, work: Any) -> bool:
+def draw_hands(state: State, slots: int, unseen: CardSet, exact: bool, streams: Streams, i: int, work: Numbers) -> bool:
     """Draws a card for every slot; returns whether the world is accepted.
 
     The seats draw one after the other, those that may hold the fewest of the cards first, each uniformly from what it
@@ -94,7 +93,7 @@ def draw_hands(state: State, slots: int, unseen: CardSet, exact: bool, streams: 
 
 
 @kernel
-def take_hand(state: State, seat: int, other: int, slots: int, work: Any) -> int:
+def take_hand(state: State, seat: int, other: int, slots: int, work: Numbers) -> int:
     """Makes slots of the cards in a hand that ``seat`` has not seen; returns the new number of slots.
 
     Their order hangs on who else knows a card, and on notes of it, but not on the card itself. Whoever else has seen
@@ -127,7 +126,7 @@ def take_hand(state: State, seat: int, other: int, slots: int, work: Any) -> int
 
 
 @kernel
-def move_knowledge(state: State, seat: int, slots: int, work: Any) -> None:
+def move_knowledge(state: State, seat: int, slots: int, work: Numbers) -> None:
     """Whoever knew the old card in a slot knows the new one."""
     for other in range(state.num_players):
         if other == seat:
@@ -143,7 +142,7 @@ def move_knowledge(state: State, seat: int, slots: int, work: Any) -> None:
 
 @noinline
 @kernel
-def deal_unseen(state: State, seat: int, streams: Streams, i: int, work: Any) -> None:
+def deal_unseen(state: State, seat: int, streams: Streams, i: int, work: Numbers) -> None:
     """Redeals the cards that ``seat`` has not seen; see ``resample``."""
     n, slots, unseen = state.num_players, 0, (0, 0)
     for other in range(n):
@@ -172,7 +171,7 @@ def deal_unseen(state: State, seat: int, streams: Streams, i: int, work: Any) ->
 
 
 @kernel
-def draw_bits(streams: Streams, i: int) -> Any:
+def draw_bits(streams: Streams, i: int) -> np.uint64:
     """64 random bits from ``streams[i]``."""
     streams[i], bits = splitmix(streams[i])
     return bits
@@ -180,7 +179,7 @@ def draw_bits(streams: Streams, i: int) -> Any:
 
 @noinline
 @kernel
-def resample(state: State, seat: int, streams: Streams, i: int, work: Any) -> None:
+def resample(state: State, seat: int, streams: Streams, i: int, work: Numbers) -> None:
     """Replaces what ``seat`` has not seen by a random world; its observation does not change in any bit.
 
     The cards that it has not seen are redealt to the slots in which they lie; whoever knew the card in a slot knows the
@@ -197,7 +196,7 @@ def resample(state: State, seat: int, streams: Streams, i: int, work: Any) -> No
 
 
 @kernel
-def resample_batch(states: States, seats: Any, streams: Streams, work: Any) -> None:
+def resample_batch(states: States, seats: Numbers, streams: Streams, work: Numbers) -> None:
     """``resample`` in every record, for the seat given for it, with the stream given for it."""
     for i in range(states.shape[0]):
         resample(states[i], seats[i], streams, i, work)
