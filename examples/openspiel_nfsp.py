@@ -12,7 +12,7 @@ from trick_envs.interfaces.openspiel import full
 
 DEALS = int(sys.argv[1]) if len(sys.argv) > 1 else 200
 
-env = rl_environment.Environment(full("zaraba22"), seed=1, observation_type=rl_environment.ObservationType.OBSERVATION)
+env = rl_environment.Environment(full("pepper"), seed=1, observation_type=rl_environment.ObservationType.OBSERVATION)
 size, actions = env.observation_spec()["info_state"][0], env.action_spec()["num_actions"]
 settings = {
     "optimizer_str": "adam",

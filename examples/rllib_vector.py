@@ -2,23 +2,30 @@
 
 import sys
 
+import gymnasium
 import torch
+from gymnasium.wrappers.vector import TransformReward
 from ray.rllib.algorithms.ppo import PPOConfig
 from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 from ray.rllib.examples.rl_modules.classes.action_masking_rlm import ActionMaskingTorchRLModule
+from ray.tune.registry import register_env
 
 import trick_envs
 from trick_envs.evaluation.duplicate import evaluate
 
 SAMPLES = int(sys.argv[1]) if len(sys.argv) > 1 else 200_000
+SETTINGS = {"mask_key": "action_mask", "observation_key": "observations", "end_mask": "ones", "num_deals": 1}
 
+
+def make_games(config):  # with rewards of the size that learners expect
+    games = gymnasium.make_vec("trick_envs/Pepper-v0", config["num_envs"], "vector_entry_point", **SETTINGS)
+    return TransformReward(games, lambda rewards: rewards / 10)
+
+
+register_env("games", make_games)
 config = (
     PPOConfig()
-    .environment(
-        "trick_envs/Pepper-v0",
-        env_config={"mask_key": "action_mask", "observation_key": "observations", "end_mask": "ones", "num_deals": 1},
-        disable_env_checking=True,
-    )
+    .environment("games", disable_env_checking=True)
     .env_runners(num_env_runners=0, num_envs_per_env_runner=64, gym_env_vectorize_mode="vector_entry_point")
     .rl_module(
         rl_module_spec=RLModuleSpec(module_class=ActionMaskingTorchRLModule, model_config={"head_fcnet_hiddens": []})

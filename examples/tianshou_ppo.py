@@ -4,6 +4,7 @@ import sys
 
 import gymnasium
 import torch
+from gymnasium.wrappers import TransformReward
 from tianshou.algorithm.modelfree.ppo import PPO
 from tianshou.algorithm.modelfree.reinforce import ProbabilisticActorPolicy
 from tianshou.algorithm.optim import AdamOptimizerFactory
@@ -14,8 +15,12 @@ from tianshou.trainer import OnPolicyTrainerParams
 import trick_envs
 from trick_envs.evaluation.duplicate import evaluate
 
-SAMPLES = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
+SAMPLES = int(sys.argv[1]) if len(sys.argv) > 1 else 400_000
 SETTINGS = {"mask_key": "mask", "observation_key": "obs", "num_deals": 1}
+
+
+def make_env():  # with rewards of the size that learners expect
+    return TransformReward(gymnasium.make("trick_envs/Pepper-v0", **SETTINGS), lambda reward: reward / 10)
 
 
 class Network(torch.nn.Module):
@@ -31,7 +36,7 @@ class Network(torch.nn.Module):
 
 
 torch.manual_seed(1)
-games = DummyVectorEnv([lambda: gymnasium.make("trick_envs/Pepper-v0", **SETTINGS) for _ in range(16)])
+games = DummyVectorEnv([make_env for _ in range(16)])
 game = trick_envs.load_game("pepper", num_deals=1)
 actor, critic = Network(game.layout.size, game.num_actions), Network(game.layout.size, 1)
 policy = ProbabilisticActorPolicy(
@@ -49,5 +54,5 @@ length = {"max_epochs": 1, "epoch_num_steps": SAMPLES, "show_progress": False, "
 algorithm.run_training(OnPolicyTrainerParams(training_collector=collector, **settings, **length))
 
 trick_envs.export_policy(actor.layers, game, "policy.onnx")
-player, opponent = (trick_envs.make_agent(spec, game) for spec in ("policy.onnx", "random"))
-print(result := evaluate(game, player, opponent, deals=200))
+player, greedy = (trick_envs.make_agent(spec, game) for spec in ("policy.onnx", "greedy"))
+print(result := evaluate(game, player, greedy, deals=200))

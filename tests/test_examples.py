@@ -16,9 +16,10 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
 ADAPTERS = Path(__file__).parent / "frameworks" / "adapters.py"
 # Learner's decisions (or deals), and the modules that an example needs.
 QUICK = {
-    "sb3_single": (64, "sb3_contrib onnxscript"),
+    "sb3_single": (4096, "sb3_contrib onnxscript"),
     "sb3_vector": (8192, "sb3_contrib onnxscript"),
     "sb3_self_play": (8192, "sb3_contrib onnxscript"),
+    "sb3_qrdqn": (6400, "sb3_contrib onnxscript"),
     "cleanrl_ppo": (8192, "torch onnxscript"),
     "openspiel_ismcts": (1, "pyspiel"),
     "openspiel_nfsp": (2, "pyspiel torch tree onnxscript"),

@@ -179,7 +179,7 @@ def sb3_env(normalize: bool = False, **options: Any) -> Any:
 def model(kind: str, normalize: bool = False, keys: bool = False, **settings: Any) -> Any:
     sb3, contrib = pytest.importorskip("stable_baselines3"), pytest.importorskip("sb3_contrib")
     options = {"mask_key": "mask", "observation_key": "obs"} if keys else {}
-    family = {"MaskablePPO": contrib.MaskablePPO, "RecurrentPPO": contrib.RecurrentPPO}.get(kind) or getattr(sb3, kind)
+    family = getattr(sb3, kind, None) or getattr(contrib, kind)
     name = "MlpLstmPolicy" if kind == "RecurrentPPO" else "MultiInputPolicy" if keys else "MlpPolicy"
     return family(name, sb3_env(normalize, **options), **{**SMALL, **settings})
 
@@ -188,11 +188,12 @@ def model(kind: str, normalize: bool = False, keys: bool = False, **settings: An
     ("kind", "keys", "normalize"),
     [
         ("MaskablePPO", False, False), ("PPO", False, True), ("PPO", True, True), ("DQN", False, False),
+        ("QRDQN", False, False),
     ],
 )  # fmt: skip
 def test_a_model_of_stable_baselines_plays_the_same_outside(kind, keys, normalize, tmp_path):
     """With ``predict`` as the reference, and with observations normalised as in its own environment."""
-    shared = kind == "DQN" or (kind == "PPO" and not keys)
+    shared = kind in ("DQN", "QRDQN") or (kind == "PPO" and not keys)
     settings = {} if shared else {"policy_kwargs": {"net_arch": [16], "share_features_extractor": False}}
     learner = model(kind, normalize, keys, **settings)
     agent = exported(learner, learner.get_env(), tmp_path / "policy.onnx")
@@ -201,8 +202,8 @@ def test_a_model_of_stable_baselines_plays_the_same_outside(kind, keys, normaliz
     if normalize:
         seen = learner.get_vec_normalize_env().normalize_obs(seen)
     tensors, policy = learner.policy.obs_to_tensor(seen)[0], learner.policy
-    if kind == "DQN":
-        logits = policy.q_net(tensors)
+    if kind in ("DQN", "QRDQN"):
+        logits = policy.q_net(tensors) if kind == "DQN" else policy.quantile_net(tensors).mean(1)
         values = torch.where(torch.from_numpy(masks) == 1, logits, -torch.inf).amax(1)
     else:
         logits, values = policy.get_distribution(tensors).distribution.logits, policy.predict_values(tensors)

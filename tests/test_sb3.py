@@ -20,8 +20,12 @@ from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_suppo
 from stable_baselines3.common import env_util  # noqa: E402
 from stable_baselines3.common.evaluation import evaluate_policy  # noqa: E402
 from stable_baselines3.common.monitor import load_results  # noqa: E402
+from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm  # noqa: E402
 from stable_baselines3.common.vec_env import VecMonitor, VecNormalize  # noqa: E402
 
+from training.networks.sb3 import SuitPolicy, suit_network  # noqa: E402
+from training.networks.suits import SuitLayers  # noqa: E402
+from trick_envs.engine.symmetry import Relabelling  # noqa: E402
 from trick_envs.interfaces.sb3 import SeatVecEnv, make_vec_env  # noqa: E402
 
 PEPPER = "trick_envs/Pepper-v0"
@@ -207,3 +211,56 @@ def test_pictures_are_texts():
     env.reset()
     assert ["player_0" in picture for picture in env.env_method("render")] == [True, True]
     assert make_vec_env(PEPPER, 2).render_mode is None
+
+
+# --- the network shared over suits --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_the_network_shared_over_suits_learns_in_maskable_ppo_and_treats_suits_alike(wrapped, tmp_path):
+    env = make_vec_env(PEPPER, 8, seed=1, env_kwargs={"illegal": "raise", **SHORT})
+    env = VecNormalize(env, norm_obs=False, gamma=1) if wrapped else env
+    model = sb3_contrib.MaskablePPO(SuitPolicy, env, policy_kwargs=suit_network(env, width=16, depth=2), **SMALL)
+    assert model.policy.features_extractor.width == 16
+    assert_learns(model, 128)
+    game, seen, masks = env.get_attr("game")[0], env.reset(), np.stack(env.env_method("action_masks"))
+    relabelling = Relabelling(game, [*range(1, len(game.deck.suits)), 0])
+    with torch.no_grad():
+        logits, values = model.policy.logits_and_values(torch.from_numpy(seen), masks)
+        others, same = model.policy.logits_and_values(
+            torch.from_numpy(relabelling.observations(seen)), relabelling.masks(masks)
+        )
+        by_sb3 = model.policy.predict_values(torch.from_numpy(seen))  # without compiled code
+    legal = relabelling.masks(masks) != 0
+    np.testing.assert_allclose(relabelling.masks(logits.numpy())[legal], others.numpy()[legal], atol=1e-5)
+    np.testing.assert_allclose(values, same, atol=1e-5)
+    np.testing.assert_allclose(values, by_sb3, atol=1e-5)
+    assert np.ptp(values.numpy()) > 1e-3
+    trick_envs.export_policy(model, env, tmp_path / "policy.onnx")
+    agent = trick_envs.make_agent(str(tmp_path / "policy.onnx"), game)
+    np.testing.assert_array_equal(agent.act(seen, masks), model.predict(seen, None, None, True, masks)[0])
+
+
+@pytest.mark.parametrize("family", [sb3.PPO, sb3.A2C, sb3.DQN, sb3_contrib.QRDQN])
+def test_layers_shared_over_suits_fit_every_discrete_algorithm(family):
+    env = make_vec_env(PEPPER, 4, seed=1, env_kwargs={"illegal": "substitute", **SHORT})
+    replays = issubclass(family, OffPolicyAlgorithm)
+    settings = {"learning_starts": 16, "buffer_size": 200, "batch_size": 16} if replays else {"n_steps": 16}
+    model = family("MlpPolicy", env, policy_kwargs=suit_network(env, 16, 2), seed=1, device="cpu", **settings)
+    assert_learns(model, 128)
+    assert any(isinstance(module, SuitLayers) for module in model.policy.modules())
+
+
+def test_the_network_shared_over_suits_takes_no_normalised_observations():
+    env = VecNormalize(make_vec_env(PEPPER, 4, seed=1, env_kwargs=SHORT))
+    model = sb3_contrib.MaskablePPO(SuitPolicy, env, policy_kwargs=suit_network(env), **SMALL)
+    with pytest.raises(ValueError, match=r"not normalised ones: VecNormalize\(games, norm_obs=False\)"):
+        model.learn(64)
+
+
+def test_the_network_shared_over_suits_needs_a_game_and_sizes():
+    assert suit_network(trick_envs.load_game("pepper"))["features_extractor_kwargs"]["width"] == 64
+    with pytest.raises(TypeError, match="expected a VecEnv of trick_envs, or load_game"):
+        suit_network("pepper")
+    with pytest.raises(ValueError, match="depth: expected a whole number of 1 or more, not 0"):
+        suit_network(trick_envs.load_game("pepper"), depth=0)

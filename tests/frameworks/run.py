@@ -2,6 +2,10 @@
 
 For each: builds an environment of its own from ``requirements/``, plays matches of every game through every adapter
 (``adapters.py``), runs the examples, and writes the rows of the tables in ``docs/frameworks.md``.
+
+``--learn`` instead runs the examples at the size of their docstrings: each has to end above the player that it measures
+itself against, within three minutes of CPU time. ``--table`` trains a policy with each standard algorithm, and one with
+the quickstart, for ``--minutes`` of CPU time each, and all of them meet in the arena.
 """
 
 from __future__ import annotations
@@ -11,6 +15,7 @@ import json
 import os
 import re
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -34,6 +39,7 @@ class Framework:
         packages: whose versions the table shows.
         adapters: the name of its checks in ``adapters.py``.
         examples: by file, two sizes, small and large. Samples per second come from the difference in CPU time.
+        extra: of this package, that the examples need.
     """
 
     name: str
@@ -41,6 +47,7 @@ class Framework:
     packages: tuple[str, ...]
     adapters: str = ""
     examples: dict[str, tuple[int, int]] = field(default_factory=dict)
+    extra: str = "export"
 
 
 FRAMEWORKS = {
@@ -51,7 +58,11 @@ FRAMEWORKS = {
     "cleanrl": Framework("CleanRL style", "farama", ("torch",), "", {"cleanrl_ppo": (8192, 65536)}),
     "sb3": Framework(
         "Stable-Baselines3, sb3-contrib", "sb3", ("stable_baselines3", "sb3_contrib"), "sb3",
-        {"sb3_single": (2048, 6144), "sb3_vector": (8192, 65536), "sb3_self_play": (8192, 65536)},
+        {
+            "sb3_single": (4096, 12288), "sb3_vector": (8192, 65536), "sb3_self_play": (8192, 65536),
+            "sb3_qrdqn": (10240, 30720),
+        },
+        "train",
     ),
     "torchrl": Framework(
         "TorchRL", "torchrl", ("torchrl",), "torchrl", {"torchrl_vector": (4096, 12288), "torchrl_aec": (576, 1728)}
@@ -70,17 +81,33 @@ FRAMEWORKS = {
 }  # fmt: skip
 
 
+SECONDS = 180  # of CPU time, in which an example has to learn
+# The standard algorithms, by the name of a player in the arena: framework and example.
+ALGORITHMS = {
+    "maskable_ppo": ("sb3", "sb3_vector"),
+    "maskable_ppo_suits": ("sb3", "sb3_self_play"),
+    "qr_dqn": ("sb3", "sb3_qrdqn"),
+    "rllib_ppo": ("rllib", "rllib_vector"),
+    "tianshou_ppo": ("tianshou", "tianshou_ppo"),
+    "tianshou_dqn": ("tianshou", "tianshou_dqn"),
+    "torchrl_ppo": ("torchrl", "torchrl_vector"),
+    "openspiel_nfsp": ("openspiel", "openspiel_nfsp"),
+}
+QUICKSTART = "quickstart"
+TABLE_GAME = "pepper"
+
+
 def build(framework: Framework, folder: Path) -> Path:
     """The Python of a framework's environment, which is built if it is missing or its requirements have changed."""
     requirements = HERE / "requirements" / f"{framework.requirements}.txt"
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    ours = [project["dependencies"], project["optional-dependencies"]["export"]]
+    ours = [project["dependencies"], project["optional-dependencies"][framework.extra]]
     wanted = f"{requirements.read_text(encoding='utf-8')}{ours}"
     home = folder / framework.requirements
     python, stamp = home / "bin" / "python", home / "requirements"
     if not stamp.is_file() or stamp.read_text(encoding="utf-8") != wanted:
         subprocess.run([sys.executable, "-m", "venv", home], check=True)
-        packages = ["-r", requirements, "-e", f"{ROOT}[export]"]
+        packages = ["-r", requirements, "-e", f"{ROOT}[{framework.extra}]"]
         subprocess.run([python, "-m", "pip", "install", "--quiet", *packages], check=True)
         stamp.write_text(wanted, encoding="utf-8")
     return python
@@ -151,19 +178,143 @@ def tried(framework: Framework, folder: Path, matches: int) -> Iterator[tuple[st
         yield "examples", example_rows(framework, python)
 
 
-def write(marker: str, rows: list[list[str]]) -> None:
-    """Puts rows into the table between the markers, in the place of those of the same frameworks, in a fixed order."""
+def learned(printed: str) -> tuple[str, float, float]:
+    """The opponent, the margin and its half-width in the result that an example prints.
+
+    Raises:
+        RuntimeError: if it prints none.
+    """
+    found = re.search(r"Result\(player='policy.onnx', opponent='(\w+)'.* margin=(\S+), half_width=(\S+),", printed)
+    if found is None:
+        raise RuntimeError(f"no result of an evaluation: {printed[-200:]!r}")
+    return found[1], float(found[2]), float(found[3])
+
+
+def learning_rows(framework: Framework, python: Path) -> Iterator[list[str]]:
+    """The rows of the table of what the examples reach at the size of their docstrings, one after the other."""
+    for name in framework.examples:
+        path = ROOT / "examples" / f"{name}.py"
+        source = path.read_text(encoding="utf-8")
+        size = re.search(r"else ([\d_]+)\n", source)
+        if size is None or "export_policy(" not in source:
+            continue
+        samples, about = int(size[1]), [framework.name, f"[{path.name}](../examples/{path.name})"]
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                printed, seconds = run(python, path, samples, cwd=Path(folder))
+                opponent, margin, half_width = learned(printed)
+            except RuntimeError as error:
+                yield [*about, f"{samples:,}", "-", "-", f"fails: {error}"]
+                continue
+        reached = f"{margin:+.2f} ± {half_width:.2f}"
+        if margin <= half_width:
+            reached = f"fails: not above {opponent}: {reached}"
+        elif seconds > SECONDS:
+            reached = f"fails: {seconds:.0f} s are too many: {reached}"
+        yield [*about, f"{samples:,}", f"{seconds:.0f}", f"`{opponent}`", reached]
+
+
+def train_for(python: Path, path: Path, sizes: tuple[int, int], seconds: float, folder: Path) -> tuple[int, float]:
+    """Runs an example for about as many seconds of CPU time; its policy is in the folder.
+
+    Two short runs say how long a sample takes, and how long everything else.
+
+    Returns:
+        Samples, and CPU seconds.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    short, long = (run(python, path, size, cwd=folder)[1] for size in sizes)
+    each = max(long - short, 1e-3) / (sizes[1] - sizes[0])
+    samples = max(sizes[1], int(sizes[1] + (seconds - long) / each))
+    return samples, run(python, path, samples, cwd=folder)[1]
+
+
+def train_quickstart(python: Path, seconds: float, folder: Path) -> tuple[int, float]:
+    """Trains the quickstart for about as many seconds of CPU time, as ``train_for``."""
+
+    def train(samples: int) -> float:
+        shutil.rmtree(folder, ignore_errors=True)
+        sizes = [f"stages.0.{key}={samples}" for key in ("total_samples", "evaluate_every_samples")]
+        settings = [part for one in [*sizes, "evaluation.final_deals=2"] for part in ("--set", one)]
+        command = ["-m", "trick_envs.cli", "train", QUICKSTART, "--folder", folder, *settings]
+        return run(python, *command)[1]
+
+    sizes = (65_536, 262_144)
+    short, long = (train(size) for size in sizes)
+    samples = max(sizes[1], int(sizes[1] + (seconds - long) * (sizes[1] - sizes[0]) / max(long - short, 1e-3)))
+    return samples, train(samples)
+
+
+def standard_rows(
+    keys: Sequence[str], environments: Path, folder: Path, minutes: float, deals: int
+) -> Iterator[list[str]]:
+    """The rows of the table of what standard algorithms reach.
+
+    Every policy is trained first; one that is there from an earlier call with the same minutes is kept. Then they meet
+    in the arena, on test deals.
+    """
+    players: dict[str, tuple[str, str, str]] = {}  # the file, and how it was trained
+    for name in [*ALGORITHMS, QUICKSTART]:
+        key, example = ALGORITHMS.get(name, ("sb3", ""))
+        if name != QUICKSTART and keys and key not in keys:
+            continue
+        home, framework = folder / f"{minutes:g}-minutes" / name, FRAMEWORKS[key]
+        policy, notes = home.with_suffix(".onnx"), home.with_suffix(".json")
+        try:
+            if not (policy.is_file() and notes.is_file()):
+                print(f"{name}: training", flush=True)
+                python = build(framework, environments)
+                if name == QUICKSTART:
+                    samples, spent = train_quickstart(python, 60 * minutes, home)
+                else:
+                    path = ROOT / "examples" / f"{example}.py"
+                    samples, spent = train_for(python, path, framework.examples[example], 60 * minutes, home)
+                shutil.copyfile(home / "policy.onnx", policy)
+                notes.write_text(json.dumps([samples, spent]), encoding="utf-8")
+            samples, spent = json.loads(notes.read_text(encoding="utf-8"))
+            players[name] = (str(policy), f"{samples:,}", f"{spent / 60:.1f}")
+        except (subprocess.CalledProcessError, RuntimeError) as error:
+            yield [name, "-", "-", "-", f"fails: {error}"]
+    arena = folder / f"{minutes:g}-minutes" / "arena"
+    python = build(FRAMEWORKS["sb3"], environments)
+    files = [policy for policy, *_ in players.values()]
+    command = ["-m", "trick_envs.cli", "arena", *files, "random", "greedy", "--game", TABLE_GAME, "--split", "test"]
+    run(python, *command, "--deals", deals, "--folder", arena)
+    found = json.loads((arena / "results.json").read_text(encoding="utf-8"))
+    margins = {(one["player"], one["opponent"]): (one["margin"], one["half_width"]) for one in found["results"]}
+    for name, (policy, samples, spent) in players.items():
+        source = ALGORITHMS[name][1] if name in ALGORITHMS else "configs/quickstart.yaml"
+        link = f"[{source}](../examples/{source}.py)" if name in ALGORITHMS else f"[{source}](../{source})"
+        cells = [margins.get((policy, other)) for other in ("random", "greedy", players[QUICKSTART][0])]
+        yield [name, link, samples, spent, *(f"{one[0]:+.2f} ± {one[1]:.2f}" if one else "" for one in cells)]
+
+
+def write(marker: str, rows: list[list[str]], key: int = 0) -> None:
+    """Puts rows into the table between the markers, in the place of those that they replace, in a fixed order.
+
+    Args:
+        marker: of the table.
+        rows: new ones.
+        key: the column by which an old row is found.
+    """
     text = PAGE.read_text(encoding="utf-8")
     pattern = rf"(<!-- {marker} -->\n(?:\|.*\n){{2}})((?:\|.*\n)*)(<!-- end of {marker} -->)"
     found = re.search(pattern, text)
     if found is None:
         raise ValueError(f"{PAGE}: there is no table between the markers '{marker}' and 'end of {marker}'")
-    new = {row[0] for row in rows}
+    new = {row[key] for row in rows}
     old = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in found[2].splitlines()]
-    order = [framework.name for framework in FRAMEWORKS.values()]
-    kept = [row for row in old if row[0] not in new and row[0] in order]
+    order = [*(framework.name for framework in FRAMEWORKS.values()), *ALGORITHMS, QUICKSTART]
+    kept = [row for row in old if row[key] not in new and row[0] in order]
     table = "".join(f"| {' | '.join(row)} |\n" for row in sorted(kept + rows, key=lambda row: order.index(row[0])))
     PAGE.write_text(text[: found.start(2)] + table + text[found.end(2) :], encoding="utf-8")
+
+
+def show(rows: list[list[str]]) -> bool:
+    """Prints rows; returns whether one of them says that something fails."""
+    for row in rows:
+        print("  ", *row, sep="  ", flush=True)
+    return any(row[-1].startswith("fails") for row in rows)
 
 
 def main() -> int:
@@ -174,17 +325,29 @@ def main() -> int:
     )
     parser.add_argument("--matches", type=int, default=200, help="of every game through every adapter")
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "trick_envs-frameworks")
+    parser.add_argument("--learn", action="store_true", help="run the examples at the size of their docstrings")
+    parser.add_argument("--table", action="store_true", help="what standard algorithms reach, in the arena")
+    parser.add_argument("--minutes", type=float, default=10.0, help="of CPU time for each policy of --table")
+    parser.add_argument("--deals", type=int, default=1000, help="of each pair in the arena of --table")
     given = parser.parse_args()
+    if given.table:
+        trained = given.folder / "table"
+        rows = list(standard_rows(given.frameworks, given.folder, trained, given.minutes, given.deals))
+        write("standard", [row for row in rows if not row[-1].startswith("fails")])
+        return int(show(rows))
     failed = False
     for key in given.frameworks or FRAMEWORKS:
         framework = FRAMEWORKS[key]
         print(f"{framework.name}: building", flush=True)
+        if given.learn:
+            for row in learning_rows(framework, build(framework, given.folder)):
+                write("learning", [row], key=1)
+                failed |= show([row])
+            continue
         for marker, rows in tried(framework, given.folder, given.matches):
             if rows:
                 write(marker, rows)
-            for row in rows:
-                print("  ", *row[2:], sep="  ", flush=True)
-                failed |= row[-1].startswith("fails")
+            failed |= show(rows)
     return int(failed)
 
 

@@ -50,8 +50,8 @@ def export_policy(policy: Any, game: Any, path: str | os.PathLike[str], run: dic
         policy: a ``torch.nn.Module``, called as ``module(observation, action_mask)`` with ``(B, D) float32`` and
             ``(B, A) float32`` (1: legal), or as ``module(observation)`` if it takes no more. It returns logits
             ``(B, A)`` (Q-values are fine), or ``(logits, value)`` with values ``(B,)`` or ``(B, 1)``. Or a model of
-            Stable-Baselines3, or its policy: actor-critic (``PPO``, ``A2C``, ``MaskablePPO``) or ``DQN``, on the
-            vector or on a dict of vector and mask; a ``VecNormalize`` of its environment goes into the file.
+            Stable-Baselines3, or its policy: actor-critic (``PPO``, ``A2C``, ``MaskablePPO``), ``DQN`` or ``QRDQN``, on
+            the vector or on a dict of vector and mask; a ``VecNormalize`` of its environment goes into the file.
         game: the game it plays: a ``Game``, an environment of it, or the name, for the default number of players.
         path: the file; it is replaced atomically.
         run: how the policy was trained, JSON-serialisable, for the file's metadata.
@@ -121,14 +121,15 @@ class _ActorCritic(torch.nn.Module):
 
 
 class _QNetwork(torch.nn.Module):
-    """The Q-values of an SB3 model; the value is that of the best legal action."""
+    """The Q-values of an SB3 model, or the means of their quantiles; the value is that of the best legal action."""
 
-    def __init__(self, policy: Any, inputs: _Inputs) -> None:
+    def __init__(self, network: torch.nn.Module, inputs: _Inputs) -> None:
         super().__init__()
-        self.q_net, self.inputs = policy.q_net, inputs
+        self.network, self.inputs = network, inputs
 
     def forward(self, observation: torch.Tensor, action_mask: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        values = self.q_net(self.inputs(observation, action_mask))
+        values = self.network(self.inputs(observation, action_mask))
+        values = values.mean(1) if values.ndim == 3 else values  # (B, quantiles, A)
         return values, torch.where(action_mask > 0.5, values, ILLEGAL).amax(1)
 
 
@@ -188,13 +189,14 @@ def _network(policy: Any, game: Game) -> torch.nn.Module:
     if sb3 is None or not isinstance(policy, sb3.BasePolicy):
         return policy
     inputs = _Inputs(policy.observation_space, game, normalize)
-    if hasattr(policy, "q_net"):
-        return _QNetwork(policy, inputs)
+    for name in ("q_net", "quantile_net"):
+        if hasattr(policy, name):
+            return _QNetwork(getattr(policy, name), inputs)
     if hasattr(policy, "mlp_extractor") and not hasattr(policy, "lstm_actor"):
         return _ActorCritic(policy, inputs)
     raise InputTypeError(
-        f"policy: expected an actor-critic or DQN policy of Stable-Baselines3, not {type(policy).__name__}; wrap it in "
-        "a torch.nn.Module that takes (observation, action_mask) and returns logits"
+        f"policy: expected an actor-critic, DQN or QRDQN policy of Stable-Baselines3, not {type(policy).__name__}; "
+        "wrap it in a torch.nn.Module that takes (observation, action_mask) and returns logits"
     )
 
 
