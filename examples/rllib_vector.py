@@ -30,7 +30,8 @@ config = (
     .rl_module(
         rl_module_spec=RLModuleSpec(module_class=ActionMaskingTorchRLModule, model_config={"head_fcnet_hiddens": []})
     )
-    .training(train_batch_size=min(SAMPLES, 8192), minibatch_size=min(SAMPLES, 512), num_epochs=4, lr=1e-3, gamma=1.0)
+    .training(train_batch_size=min(SAMPLES, 8192), minibatch_size=min(SAMPLES, 512), num_epochs=4)
+    .training(lr=[[0, 1e-3], [SAMPLES, 1e-4]], gamma=1.0)
 )
 algorithm = config.build_algo()
 while (algorithm.train()["env_runners"]["num_env_steps_sampled_lifetime"]) < SAMPLES:

@@ -14,7 +14,7 @@ from tianshou.utils.net.common import Net
 import trick_envs
 from trick_envs.evaluation.duplicate import evaluate
 
-SAMPLES = int(sys.argv[1]) if len(sys.argv) > 1 else 300_000
+SAMPLES = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
 SETTINGS = {"mask_key": "mask", "observation_key": "obs", "num_deals": 1}
 
 

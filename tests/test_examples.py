@@ -14,6 +14,7 @@ from trick_envs import make_agent
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 ADAPTERS = Path(__file__).parent / "frameworks" / "adapters.py"
+RUN = Path(__file__).parent / "frameworks" / "run.py"
 # Learner's decisions (or deals), and the modules that an example needs.
 QUICK = {
     "sb3_single": (4096, "sb3_contrib onnxscript"),
@@ -49,7 +50,7 @@ def test_every_example_is_run_and_short():
 
 @pytest.mark.parametrize("name", QUICK)
 @pytest.mark.filterwarnings("ignore")  # of the frameworks
-def test_an_example_runs_and_its_policy_plays(name, tmp_path, monkeypatch):
+def test_an_example_runs_and_its_policy_plays(name, tmp_path, monkeypatch, capsys):
     size, modules = QUICK[name]
     missing = [module for module in modules.split() if importlib.util.find_spec(module) is None]
     if missing:
@@ -59,6 +60,8 @@ def test_an_example_runs_and_its_policy_plays(name, tmp_path, monkeypatch):
         return
     game, result = found["game"], found["result"]
     assert (result.player, result.deals) == ("policy.onnx", 200)
+    read = runpy.run_path(str(RUN))["learned"](capsys.readouterr().out)  # as --learn reads it
+    assert read == (result.opponent, result.margin, result.half_width)
     assert make_agent(str(tmp_path / "policy.onnx"), game).metadata["game"] == game.name
 
 

@@ -3,7 +3,7 @@
 For each: builds an environment of its own from ``requirements/``, plays matches of every game through every adapter
 (``adapters.py``), runs the examples, and writes the rows of the tables in ``docs/frameworks.md``.
 
-``--learn`` instead runs the examples at the size of their docstrings: each has to end above the player that it measures
+``--learn`` instead runs the examples at their default size: each has to end above the player that it measures
 itself against, within three minutes of CPU time. ``--table`` trains a policy with each standard algorithm, and one with
 the quickstart, for ``--minutes`` of CPU time each, and all of them meet in the arena.
 """
@@ -191,7 +191,7 @@ def learned(printed: str) -> tuple[str, float, float]:
 
 
 def learning_rows(framework: Framework, python: Path) -> Iterator[list[str]]:
-    """The rows of the table of what the examples reach at the size of their docstrings, one after the other."""
+    """The rows of the table of what the examples reach at their default size, one after the other."""
     for name in framework.examples:
         path = ROOT / "examples" / f"{name}.py"
         source = path.read_text(encoding="utf-8")
@@ -325,7 +325,7 @@ def main() -> int:
     )
     parser.add_argument("--matches", type=int, default=200, help="of every game through every adapter")
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "trick_envs-frameworks")
-    parser.add_argument("--learn", action="store_true", help="run the examples at the size of their docstrings")
+    parser.add_argument("--learn", action="store_true", help="run the examples at their default size")
     parser.add_argument("--table", action="store_true", help="what standard algorithms reach, in the arena")
     parser.add_argument("--minutes", type=float, default=10.0, help="of CPU time for each policy of --table")
     parser.add_argument("--deals", type=int, default=1000, help="of each pair in the arena of --table")
