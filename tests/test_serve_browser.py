@@ -244,6 +244,40 @@ def test_a_deal_of_zaraba_is_learnt_on_a_phone(open_page, address):
     expect(page.locator("body.learning")).to_have_count(0)
 
 
+def test_a_finished_trick_goes_to_its_taker_and_a_banner_says_why(open_page, address):
+    page = open_page(PHONE, has_touch=True, reduced_motion="no-preference")
+    short_game(page, address)
+    page.evaluate("document.getElementById('speed').value = 'normal'")
+    page.evaluate(
+        "() => { window.swept = []; const done = sweepTrick; "
+        "window.sweepTrick = (...all) => { swept.push(all[2]); done(...all); }; }"
+    )
+    limit = time.monotonic() + PATIENCE / 1000
+    while not page.evaluate("swept.length"):
+        assert time.monotonic() < limit
+        if page.locator("#hand.ready").count():
+            page.locator("#hand .legal").first.tap()
+        page.wait_for_timeout(50)
+        if page.locator("#banner").is_visible():
+            banner = page.locator("#banner").inner_text()
+    assert "the trick: " in banner
+    taker = page.evaluate("frame.taker")
+    plate = page.evaluate(f"frame.tips.find((tip) => tip.seat === {taker})")
+    x, y = page.evaluate("swept[0]")
+    assert plate["x"] < x < plate["x"] + plate["width"]
+    assert plate["y"] < y < plate["y"] + plate["height"]
+    expect(page.locator("#table .swept")).to_have_count(0)
+
+
+def test_a_number_says_what_it_means_by_a_tap(open_page, address):
+    page = open_page(PHONE, has_touch=True)
+    short_game(page, address)
+    page.locator(".tip[title*='points in this match']").first.tap()
+    expect(page.locator("#message")).to_contain_text("points in this match")
+    page.locator(".tip[title*='acorns']").tap()
+    expect(page.locator("#message")).to_contain_text("With more acorns the strongest card takes the trick")
+
+
 def test_two_tabs_play_two_games(open_page, address):
     one, other = open_page(), open_page()
     short_game(one, address)

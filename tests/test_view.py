@@ -19,7 +19,7 @@ from trick_envs.engine.registry import game_type, load_game
 from trick_envs.matches.match import Match
 from trick_envs.matches.transcript import narrate
 from trick_envs.matches.viewing import match_view
-from trick_envs.view import TableView, ansi, card_svg, rgb_array, svg, table_view
+from trick_envs.view import TableView, ansi, card_svg, rgb_array, svg, table_view, tips
 from trick_envs.view.geometry import plan_for
 from trick_envs.view.layout import drawing_of, phone_layout
 
@@ -382,3 +382,16 @@ def test_beside_a_hand_of_buttons_no_letters_are_small_and_no_cards_of_the_trick
     width = plan.trick_card
     for one, other in combinations([spot.card for spot in plan.spots], 2):
         assert abs(one[0] - other[0]) >= width - 1 or abs(one[1] - other[1]) >= 1.4 * width - 1
+
+
+@every_table
+def test_every_plate_says_what_its_numbers_mean_in_words_that_hide_what_the_seat_may_not_know(name, players):
+    """A tip lies where it is drawn; tips are equal in worlds that look alike."""
+    game, rng = twin_setup(name, players), np.random.default_rng(5)
+    for states in random_positions(game, seed=4, every=15):
+        observer = int(rng.integers(players))
+        found = tips(table_view(game, states, observer), 390, 500, hand=False)
+        assert sorted(tip["seat"] for tip in found if tip["seat"] >= 0) == list(range(players))
+        assert all(0 <= tip["x"] <= tip["x"] + tip["width"] <= 1.001 and tip["text"] for tip in found)
+        world = game.resample(states, observer, rng)
+        assert tips(table_view(game, world.reshape(1), observer), 390, 500, hand=False) == found

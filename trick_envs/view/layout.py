@@ -11,6 +11,7 @@ from trick_envs.view.geometry import BARE_PHONE, BARE_WIDE, NARROW, PHONE, WIDE,
 from trick_envs.view.pen import RATIO, Area, Drawing, Item, Pen, measure
 from trick_envs.view.style import CREAM, FAINT, FELT, FELT_DARK, FELT_LIGHT, GOLD, INK, LED, MIST, PAPER, RIM, WINE
 from trick_envs.view.table import SeatView, TableView
+from trick_envs.view.words import counted, signed
 
 LEAST = 12  # size of the smallest letters of a picture beside which the hand lies as buttons, in its pixels
 
@@ -24,7 +25,8 @@ def drawing_of(view: TableView, width: int, height: int, hand: bool) -> tuple[Dr
         view.game, view.num_players, view.hand_size, view.observer is None, width / scale, height / scale, phone, hand
     )
     pen = Pen(0 if hand else LEAST / scale)
-    return Drawing(plan.width, plan.height, _ground(plan), tuple(_Table(view, plan, pen).draw())), scale
+    items = tuple(_Table(view, plan, pen).draw())
+    return Drawing(plan.width, plan.height, _ground(plan), items, tuple(pen.tips)), scale
 
 
 def phone_layout(width: float, height: float, hand: bool) -> bool:
@@ -75,8 +77,8 @@ class _Table:
     def _face(self, kind: int | None, width: float) -> tuple[Item, ...]:
         return face(self.view.game, self.view.suits, self.view.ranks, kind, round(width, 1))
 
-    def _card(self, x: float, y: float, width: float, kind: int | None, dim: bool = False) -> None:
-        self.pen.card(round(x), round(y), width, self._face(kind, width), dim)
+    def _card(self, x: float, y: float, width: float, kind: int | None, dim: bool = False, seat: int = -1) -> None:
+        self.pen.card(round(x), round(y), width, self._face(kind, width), dim, seat)
 
     def _header(self) -> None:
         view, pen, area = self.view, self.pen, self.plan.header
@@ -126,6 +128,7 @@ class _Table:
         if acts or won:
             fill, ink, soft = (CREAM, INK, FAINT) if acts else (GOLD, INK, INK)
         pen.box(area.x, area.y, area.width, area.height, fill, 8)
+        pen.tip(*area, self._about(seat), seat.seat)
         x, right = area.x + 9, area.x + area.width - 8
         y = area.y + (area.height / 2 if own else 0.3 * area.height)
         if seat.dealer:
@@ -145,6 +148,22 @@ class _Table:
         else:
             row = Area(area.x + 9, area.y + 0.52 * area.height, area.width - 17, 0.42 * area.height)
         self._facts(seat, row, fill == FELT_DARK, soft)
+
+    def _about(self, seat: SeatView) -> str:
+        """What the numbers on a plate mean."""
+        view = self.view
+        who = "You have" if seat.seat == view.observer else f"{seat.name} has"
+        told = [f"{who} {signed(seat.score)} points in this match"]
+        if seat.last_score is not None:
+            told.append(f"{signed(seat.last_score)} in the last deal")
+        told.append(f"{counted(len(seat.hand), 'card')} in the hand")
+        if seat.taken:
+            told.append(f"{counted(len(seat.taken), 'card')} taken")
+        if seat.note:
+            told.append(seat.note)
+        about = getattr(self.module, "about_seat", None)
+        more = "" if about is None else f" {about(view, seat)}"
+        return f"{'; '.join(told)}.{' Dealer.' if seat.dealer else ''}{more.rstrip()}"
 
     def _facts(self, seat: SeatView, area: Area, dark: bool, ink: str) -> None:
         """The second line of a plate: as the game draws it, or the note and the cards taken."""
@@ -226,7 +245,7 @@ class _Table:
                 pen.box(x, y, width, height, None, 6, stroke=CREAM, line=2)
             for i, kind in enumerate(cards):
                 at = x + (i - (len(cards) - 1) / 2) * (width + 4)
-                self._card(at, y, width, kind)
+                self._card(at, y, width, kind, seat=seat)
                 if seat == taking:
                     pen.box(round(at) - 1, round(y) - 1, width + 2, height + 2, None, 7, stroke=GOLD, line=3)
             if seat == led:

@@ -72,6 +72,15 @@ class Card(NamedTuple):
     width: float
     face: tuple[Item, ...]
     dim: bool
+    seat: int = -1  # who played it, if it lies in the trick
+
+
+class Tip(NamedTuple):
+    """What the numbers in an area mean, for a page to show on demand; ``seat`` if it is the plate of one."""
+
+    area: Area
+    text: str
+    seat: int = -1
 
 
 Item: TypeAlias = Box | Text | Shape | Card
@@ -79,12 +88,13 @@ Item: TypeAlias = Box | Text | Shape | Card
 
 @dataclass(frozen=True)
 class Drawing:
-    """A picture: what lies below and seldom changes, and the rest."""
+    """A picture: what lies below and seldom changes, the rest, and what its numbers mean."""
 
     width: float
     height: float
     ground: tuple[Item, ...]
     items: tuple[Item, ...]
+    tips: tuple[Tip, ...] = ()
 
 
 def scaled(drawing: Drawing, scale: float) -> Drawing:
@@ -122,6 +132,7 @@ class Pen:
 
     def __init__(self, least: float = 0) -> None:
         self.items: list[Item] = []
+        self.tips: list[Tip] = []
         self.least = least
 
     def box(
@@ -188,9 +199,13 @@ class Pen:
         flat = tuple(round(scale * value, 2) for point in points for value in point)
         self.items.append(Shape(x, y, flat, fill, opacity))
 
-    def card(self, x: float, y: float, width: float, face: tuple[Item, ...], dim: bool = False) -> None:
-        """A card with its top left corner at ``x``, ``y``."""
-        self.items.append(Card(x, y, width, face, dim))
+    def card(self, x: float, y: float, width: float, face: tuple[Item, ...], dim: bool = False, seat: int = -1) -> None:
+        """A card with its top left corner at ``x``, ``y``; in the trick, with the seat that played it."""
+        self.items.append(Card(x, y, width, face, dim, seat))
+
+    def tip(self, x: float, y: float, width: float, height: float, text: str, seat: int = -1) -> None:
+        """Says what the numbers in an area mean; nothing is drawn."""
+        self.tips.append(Tip(Area(x, y, width, height), text, seat))
 
 
 # --- shapes -------------------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +27,25 @@ def svg(view: TableView, width: int = 800, height: int = 600, hand: bool = True)
     """
     drawing, scale = drawing_of(view, width, height, hand)
     return to_svg(drawing, scale, view.title, view.prompt)
+
+
+def tips(view: TableView, width: int = 800, height: int = 600, hand: bool = True) -> list[dict[str, Any]]:
+    """What the numbers in the picture of a view mean, and where they stand.
+
+    Returns:
+        ``x``, ``y``, ``width`` and ``height``, as fractions of the picture's, ``text``, and ``seat`` where it is the
+        plate of one (else -1). JSON-serialisable.
+    """
+    drawing, _ = drawing_of(view, width, height, hand)
+    whole = drawing.width, drawing.height, drawing.width, drawing.height
+    return [
+        {
+            **{key: round(value / of, 4) for key, value, of in zip(tip.area._fields, tip.area, whole, strict=True)},
+            "text": tip.text,
+            "seat": tip.seat,
+        }
+        for tip in drawing.tips
+    ]
 
 
 def rgb_array(view: TableView, width: int = 800, height: int = 600) -> npt.NDArray[np.uint8]:

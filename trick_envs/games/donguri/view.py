@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from trick_envs.engine.game import Game
 from trick_envs.engine.state import States
@@ -94,6 +95,7 @@ def score_items(view: TableView) -> list[list[ScoreItem]]:
 def draw(view: TableView, pen: Pen, area: Area) -> None:
     """The two sides with their votes, and what they mean."""
     now = view.sections
+    pen.tip(*area, _meaning(now))
     wins = {"strongest": "strongest takes", "weakest": "weakest takes", "": "tied" if view.trick else ""}[now["wins"]]
     if area.height < area.width:
         for i, count in ((ACORNS, now["acorns"]), (WILDCATS, now["wildcats"])):
@@ -127,6 +129,12 @@ def draw(view: TableView, pen: Pen, area: Area) -> None:
         for i in range(points):
             pen.disc(area.x + area.width - 12, y + 4 * (i - (points - 1) / 2), 1.6, WINE)
         y -= 19
+
+
+def _meaning(now: dict[str, Any]) -> str:
+    """What the votes mean."""
+    told = f"Votes in this trick: acorns {now['acorns']}, wildcats {now['wildcats']}."
+    return f"{told} With more acorns the strongest card takes the trick, with more wildcats the weakest."
 
 
 def leads(now: dict[str, int | str], side: int) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from trick_envs.engine.game import Game
 from trick_envs.engine.state import States
@@ -11,7 +12,7 @@ from trick_envs.view.cards import face
 from trick_envs.view.pen import Area, Pen
 from trick_envs.view.style import BACK, FAINT, GOLD, INK, suit_style
 from trick_envs.view.table import SeatView, TableView, highest_of_suit
-from trick_envs.view.words import ScoreItem, card_words, counted, suit_name
+from trick_envs.view.words import ScoreItem, card_words, counted, sentence, suit_name
 
 PANEL, PHONE_PANEL = ("right", 160), 70
 TRACK = "#e3d9c4"
@@ -104,6 +105,7 @@ def draw(view: TableView, pen: Pen, area: Area) -> None:
     names = ("0 and 2", "1 and 3") if view.observer is None else ("you two", "they")
     rows = [(names[i], now["won"][team], now["deals_won"][team]) for i, team in enumerate((ours, 1 - ours))]
     half = now["half"]
+    pen.tip(*area, _meaning(now))
     told = f"{now['left'][half - 1]} left"
     if area.height < area.width:
         y = area.y + area.height / 2
@@ -140,6 +142,13 @@ def draw(view: TableView, pen: Pen, area: Area) -> None:
         _tricks(
             pen, x, y + 38 + 36 * i, width, f"{name}, {deals} deals" if deals != 1 else f"{name}, 1 deal", won, True
         )
+
+
+def _meaning(now: dict[str, Any]) -> str:
+    """What the numbers beside the table mean."""
+    told = f"Trump is {suit_name(now['trump'])}; {now['stock']} cards are left in the stock."
+    left = f"{counted(now['left'][now['half'] - 1], 'trick')} left in the {('first', 'second')[now['half'] - 1]} half."
+    return f"{told} {sentence(left)} Of the last {HALF} tricks {MAJORITY} win the deal; three deals win the match."
 
 
 def _face_up(view: TableView, pen: Pen, x: float, y: float, width: float) -> None:

@@ -99,6 +99,13 @@ def draw_pepper(pen: Pen, x: float, y: float, size: float, colour: str) -> None:
     pen.shape(x, y, CAP, LEAF, size)
 
 
+def about_seat(view: TableView, seat: SeatView) -> str:
+    """What the numbers of a plate mean."""
+    costs = view.sections["costs"][seat.seat]
+    told = [f"{suit_name(card[-1])} {cost}" for card, cost in costs.items()]
+    return f"Cost of the peppers in front, each with the cards of its colour: {', '.join(told)}." if told else ""
+
+
 def draw_seat(view: TableView, seat: SeatView, pen: Pen, area: Area, dark: bool, ink: str) -> None:
     """The peppers in front with what they cost now, and the number of cards taken."""
     y, peppers = area.y + area.height / 2, view.sections["costs"][seat.seat]

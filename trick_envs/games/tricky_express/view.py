@@ -137,6 +137,11 @@ def _prompt(view: TableView, forced: bool) -> str:
 
 def draw(view: TableView, pen: Pen, area: Area) -> None:
     """The line of thirteen stations, each in the colour of the seat that stopped there."""
+    pen.tip(
+        *area,
+        "The line: each number is the seat that took a trick and so stopped at this station. The bar is the "
+        "longest stretch between two stops of the same seat.",
+    )
     line, step = view.sections["line"], (area.width - 16) / STATIONS
     told = [] if view.observer is None else _exchanges(view)
     y = area.y + (area.height * 0.38 if told else area.height / 2)
@@ -157,6 +162,15 @@ def draw(view: TableView, pen: Pen, area: Area) -> None:
         seat = line[i]
         pen.disc(x, y, radius, SEATS[seat], stroke=INK, line=1.5 if i == len(line) - 1 else 0.01)
         pen.label(x, y, str(seat), 0.9 * radius, INK, bold=True, anchor=0.5)
+
+
+def about_seat(view: TableView, seat: SeatView) -> str:
+    """What the numbers of a plate mean."""
+    now = view.sections["passes"][seat.seat]
+    return (
+        f"The longest stretch between two stops is {now['first']}, the second {now['second']}; "
+        f"since the last stop others have stopped {now['running']} times."
+    )
 
 
 def draw_seat(view: TableView, seat: SeatView, pen: Pen, area: Area, dark: bool, ink: str) -> None:

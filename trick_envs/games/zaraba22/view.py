@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from trick_envs.engine.game import Game
 from trick_envs.engine.state import States
@@ -10,7 +11,7 @@ from trick_envs.games.zaraba22.rules import CRASH, CRASHED
 from trick_envs.view.pen import Area, Pen
 from trick_envs.view.style import EDGE, FAINT, GOLD, INK, PAPER, WINE, suit_style
 from trick_envs.view.table import SeatView, TableView, follow, highest_of_suit, with_the_hand
-from trick_envs.view.words import ScoreItem, card_words, counted, listed, of_suit, suit_name
+from trick_envs.view.words import ScoreItem, card_words, counted, listed, of_suit, sentence, suit_name
 
 PANEL, PHONE_PANEL = ("right", 252), 62
 TRACK = "#e3d9c4"
@@ -120,6 +121,7 @@ def draw(view: TableView, pen: Pen, area: Area) -> None:
         if phone:
             width = area.width / len(chart)
             x, y = area.x + i * width + 8, area.y + 17
+            pen.tip(x - 8, area.y, width, area.height, _meaning(letter, now))
             pen.label(x, y, suit.symbol, 20, suit.colour, bold=True)
             pen.label(x + 26, y, price, 20, ink, bold=True)
             pen.label(x + width - 14, y, f"{now['sum']}", 12, FAINT, anchor=1)
@@ -129,6 +131,7 @@ def draw(view: TableView, pen: Pen, area: Area) -> None:
             continue
         height = (area.height - 26) / len(chart)
         x, y, width = area.x + 14, area.y + 26 + i * height, area.width - 28
+        pen.tip(x, y, width, height, _meaning(letter, now))
         if i:
             pen.box(x, y - 2, width, 1, TRACK)
         pen.label(x, y + 22, suit.symbol, 30, suit.colour, bold=True)
@@ -141,6 +144,15 @@ def draw(view: TableView, pen: Pen, area: Area) -> None:
     if not phone:
         pen.label(area.x + 14, area.y + 14, "chart", 11, FAINT)
         pen.label(area.x + area.width - 14, area.y + 14, "price", 11, FAINT, anchor=1)
+
+
+def _meaning(letter: str, now: dict[str, Any]) -> str:
+    """What the numbers of a suit on the chart mean."""
+    count, name = counted(len(now["cards"]), "card"), suit_name(letter)
+    told = f"{sentence(name)}: {count} on the chart, of the values {now['sum']} together."
+    if now["price"] == CRASHED:
+        return f"{told} {CRASH} or more is a crash: every {of_suit(letter)} pays −1."
+    return f"{told} Every {of_suit(letter)} pays {now['price']}; {now['left']} more, and the price crashes to −1."
 
 
 def _bar(pen: Pen, x: float, y: float, width: float, height: float, total: int, colour: str) -> None:

@@ -53,7 +53,7 @@ from trick_envs.play.web.validation import (
     read_object,
     whole,
 )
-from trick_envs.view import card_svg
+from trick_envs.view import card_svg, tips
 from trick_envs.view.guide import guide_of, rule_svg
 from trick_envs.view.words import card_words
 
@@ -439,6 +439,7 @@ class Api:
         beside = [kind for kind in view.legal if kind not in shown] if yours else []
         return {
             **frame_data(shot, layout),
+            "tips": tips(view, layout.width, layout.height, layout.hand),
             "hand": [kind for kind in held.pop("hand") if kind is not None],
             "places": {
                 **{name: list(kinds) for name, kinds in held.items() if kinds and name != "hand"},

@@ -160,12 +160,15 @@ function wait(time) {
 
 function show(next, from) {
   const sameDeal = frame && frame.deal === next.deal;
+  const swept = frame?.pause && next.number >= frame.number ? frame : null; // a trick lies there that goes to its taker
   frame = next;
   shownSize = size();
   hints = null;
   $("note").textContent = "";
   const seats = next.names.map((name, seat) => `${name} ${next.scores[seat]}`).join(", ");
-  showPicture($("table"), next.svg, `The table. ${sentence(next.prompt)}. Scores: ${seats}.`, from, sameDeal);
+  showPicture($("table"), next.svg, `The table. ${sentence(next.prompt)}. Scores: ${seats}.`, from, sameDeal, swept && trickTo(swept));
+  showTips(next);
+  showBanner(next);
   if (next.told) tell(next.told);
   document.title = `${about.title} · trick_envs`;
   $("title").textContent = about.title;
@@ -174,6 +177,49 @@ function show(next, from) {
   if (!$("last-trick").hidden) paper("last-trick");
   renderHand();
   renderScore();
+}
+
+/** Where the cards of a finished trick go: to the middle of its taker's plate, as fractions of the picture. */
+function trickTo(shown) {
+  const taken = shown.events.find((event) => event.event === "trick");
+  const plate = taken && shown.tips.find((tip) => tip.seat === taken.taker);
+  return plate ? [plate.x + plate.width / 2, plate.y + plate.height / 2] : null;
+}
+
+/** Who takes a trick and why, until the person is to act. */
+function showBanner(next) {
+  const told = next.events.filter((event) => event.event === "trick" || event.event === "change");
+  if (next.pause && told.some((event) => event.event === "trick")) {
+    $("banner").replaceChildren(...told.flatMap((event) => [h("b", {}, event.text), event.why ? `: ${event.why}. ` : ". "]));
+    $("banner").hidden = learning();
+  } else if (next.yours || !frame.pause) $("banner").hidden = true;
+}
+
+/** What the numbers in the picture mean: a pointer that rests there shows it, and a click or tap. */
+function showTips(next) {
+  $("tips").replaceChildren(...next.tips.map((tip) => {
+    const button = h("button", { type: "button", class: "tip", title: tip.text, "aria-label": tip.text, onclick: (event) => {
+      if (goOn) return;
+      event.stopPropagation();
+      say(tip.text);
+    } });
+    for (const [name, value] of [["left", tip.x], ["top", tip.y], ["width", tip.width], ["height", tip.height]]) button.style[name] = `${100 * value}%`;
+    return button;
+  }));
+  fitTips();
+}
+
+/** The picture keeps its proportions within its place: the tips lie where it is. */
+function fitTips() {
+  const svg = $("table").querySelector("svg");
+  if (!svg) return;
+  const place = $("table").getBoundingClientRect();
+  const { width, height } = svg.viewBox.baseVal;
+  const scale = Math.min(place.width / width, place.height / height);
+  Object.assign($("tips").style, {
+    width: `${width * scale}px`, height: `${height * scale}px`,
+    left: `${(place.width - width * scale) / 2}px`, top: `${(place.height - height * scale) / 2}px`,
+  });
 }
 
 function tell(line) {
@@ -702,6 +748,7 @@ $("stop").addEventListener("click", () => guarded(async () => {
 }));
 let resized = 0;
 addEventListener("resize", () => {
+  fitTips();
   clearTimeout(resized);
   resized = setTimeout(() => guarded(async () => {
     if (about && !busy && size() !== shownSize) await catchUp();

@@ -71,8 +71,8 @@ function cardImage(about, kind) {
 
 // --- pictures ---------------------------------------------------------------------------------------------------
 
-/** Shows an SVG; cards that were not there before slide in from `from` (a point on the screen), or from their seat. */
-function showPicture(holder, svg, label, from = null, motion = true) {
+/** Shows an SVG; the trick of the old one goes to `sweep`, a place in fractions of the picture, and cards that were not there before slide in from `from` (a point on the screen), or from their seat. */
+function showPicture(holder, svg, label, from = null, motion = true, sweep = null) {
   const old = holder.querySelector("svg");
   const parsed = new DOMParser().parseFromString(svg, "image/svg+xml").documentElement;
   const fresh = document.importNode(parsed, true);
@@ -80,6 +80,7 @@ function showPicture(holder, svg, label, from = null, motion = true) {
   const before = new Set(old ? cardsIn(old).map(signature) : []);
   const sameSize = old && old.getAttribute("viewBox") === fresh.getAttribute("viewBox");
   holder.replaceChildren(fresh);
+  if (sweep && sameSize && !still.matches) sweepTrick(old, fresh, sweep);
   if (!motion || still.matches || !sameSize) return;
   const came = cardsIn(fresh).filter((card) => !before.has(signature(card)));
   if (came.length > 3) return; // another deal, not a play
@@ -104,8 +105,26 @@ function showPicture(holder, svg, label, from = null, motion = true) {
   }
 }
 
+/** The cards of a finished trick move to its taker, and are gone. */
+function sweepTrick(old, fresh, [x, y]) {
+  const { width, height } = fresh.viewBox.baseVal;
+  for (const card of old.querySelectorAll("g[data-seat]")) {
+    const [left, top] = card.getAttribute("transform").match(/-?[\d.]+/g);
+    card.classList.add("swept");
+    fresh.append(card);
+    const motion = card.animate(
+      [
+        { transform: `translate(${left}px, ${top}px)`, opacity: 1 },
+        { transform: `translate(${x * width}px, ${y * height}px) scale(.25)`, opacity: 0.2 },
+      ],
+      { duration: 420, easing: "ease-in", fill: "forwards" },
+    );
+    motion.onfinish = () => card.remove();
+  }
+}
+
 function cardsIn(svg) {
-  return [...svg.querySelectorAll(":scope > g[transform]")];
+  return [...svg.querySelectorAll(":scope > g[transform]:not(.swept)")];
 }
 
 function signature(card) {
