@@ -16,6 +16,7 @@ os.environ["NUMBA_DISABLE_JIT"] = "1"  # rules are plain functions then, which a
 sys.path.insert(0, str(Path(__file__).parent))
 
 import pages
+import replays
 from sphinx.util import logging
 
 import trick_envs
@@ -25,13 +26,15 @@ author = "the authors of trick_envs"
 copyright = "the authors of trick_envs; MIT licence"
 version = release = trick_envs.__version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode", "sphinx_copybutton"]
 exclude_patterns = ["_build"]
 
 html_theme = "furo"
 html_title = "trick_envs"
 html_static_path = ["_static"]
 html_css_files = ["style.css"]
+html_logo = "_static/logo.svg"
+html_favicon = "../trick_envs/play/web/static/icon.svg"
 html_copy_source = html_show_sourcelink = False
 html_show_sphinx = False
 html_show_search_summary = False  # it would fetch the pages, which browsers refuse for files
@@ -58,6 +61,7 @@ nitpick_ignore = [
     ("py:class", "trick_envs.engine.compile.F"),  # a type variable
     ("py:class", "trick_envs.engine.kernels.binding.Kernels"),
     ("py:class", "Plays"),  # an alias
+    ("py:class", "Table"),  # of rich
 ]
 
 # Arrays in a signature; shapes and dtypes are in the docstrings.
@@ -129,3 +133,9 @@ def setup(app: Any) -> None:
     app.connect("source-read", read)
     app.connect("include-read", included)
     app.connect("env-check-consistency", check)
+
+    def built(app: Any, error: Exception | None) -> None:
+        if error is None and app.builder.format == "html":
+            replays.write(Path(app.outdir))
+
+    app.connect("build-finished", built)

@@ -15,12 +15,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from cards import cards_page, command_of, interval, ladder_drawing, manifests
 from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
+import trick_envs
 from training.config import METHODS, Evaluation, Network, RunConfig
 from trick_envs.agents import GreedyAgent
-from trick_envs.agents.pretrained import load_manifest, pretrained_file, pretrained_players
+from trick_envs.agents.pretrained import pretrained_players
 from trick_envs.engine.game import Game, GameType
 from trick_envs.engine.registry import game_names, game_type, load_game
 from trick_envs.engine.state import State, fields
@@ -69,6 +71,8 @@ def _files() -> Iterator[tuple[str, str]]:
     for name in game_names():
         yield f"games/{name}.md", game_page(name)
         yield f"games/{name}.svg", picture(load_game(name))
+        if pretrained_players(game_type(name)):
+            yield f"games/{name}-ladder.svg", ladder_drawing(game_type(name))
         if guide := guide_of(name):
             for number, rule in enumerate(guide.pages):
                 yield f"games/{name}-{number}.svg", rule_svg(guide, rule)
@@ -77,6 +81,8 @@ def _files() -> Iterator[tuple[str, str]]:
     yield "reference/generated/config.md", config_page()
     yield "reference/generated/examples.md", examples_page()
     yield "reference/generated/trick.md", trick_page()
+    yield "reference/generated/policies.md", cards_page()
+    yield "reference/generated/cite.md", cite_page()
 
 
 # --- games --------------------------------------------------------------------------------------------------------
@@ -113,17 +119,15 @@ def _usage(kind: GameType) -> str:
 
 
 def _policies(kind: GameType) -> str:
-    """How strong the trained policies are, from their manifests."""
-    manifests = [load_manifest(pretrained_file(kind, players)) for players in pretrained_players(kind)]
-    if not manifests:
+    """How strong the trained policies are, from their manifests, and a deal between them."""
+    found = manifests(kind)
+    if not found:
         return ""
-    rungs = list(dict.fromkeys(result["opponent"] for one in manifests for result in one["ladder"]["results"]))
+    rungs = list(dict.fromkeys(result["opponent"] for one in found for result in one["ladder"]["results"]))
     rows = []
-    for one in manifests:
+    for one in found:
         over = {result["opponent"]: result for result in one["ladder"]["results"]}
-        margins = [
-            f"{over[rung]['margin']:+.2f} ± {over[rung]['half_width']:.2f}" if rung in over else "" for rung in rungs
-        ]
+        margins = [interval(over[rung]) if rung in over else "" for rung in rungs]
         deals = max(result["deals"] for result in over.values())
         cells = [str(one["num_players"]), f"{one['samples'] / 1e6:.1f} M", str(deals), *margins]
         rows.append(f"| {' | '.join(cells)} |")
@@ -133,7 +137,10 @@ def _policies(kind: GameType) -> str:
             "## Trained policies",
             "",
             "The player `pretrained` in points per seat and deal, with 95 % intervals over "
-            "[duplicate deals](../evaluation.md#duplicate-deals):",
+            "[duplicate deals](../evaluation.md#duplicate-deals). Each has "
+            "[a card](../reference/generated/policies.md): its training, what it does not beat, what was won from it.",
+            "",
+            f"```{{image}} {kind.name}-ladder.svg\n:alt: The same as a drawing\n```",
             "",
             f"| {' | '.join(head)} |",
             f"| {' | '.join('---' for _ in head)} |",
@@ -142,10 +149,27 @@ def _policies(kind: GameType) -> str:
             "Measured with:",
             "",
             "```bash",
-            *(one["ladder"]["command"] for one in manifests),
+            *map(command_of, found),
             "```",
+            *(_replay(kind) if kind.default_players in pretrained_players(kind) else ()),
         ]
     )
+
+
+def _replay(kind: GameType) -> list[str]:
+    """The frame for the deal that ``replays.py`` writes."""
+    return [
+        "",
+        "## A deal of the trained policies",
+        "",
+        "Step by step: the arrows, or a click on a card in the list. `trick replay RECORD --html FILE` writes such a "
+        "page of any match, with what policy and search think of every decision.",
+        "",
+        "```{raw} html",
+        f'<iframe class="replay" src="{kind.name}-replay.html" loading="lazy" title="A deal of {kind.title}"></iframe>',
+        f'<p><a href="{kind.name}-replay.html">The replay on a page of its own</a></p>',
+        "```",
+    ]
 
 
 def _versions(kind: GameType) -> str:
@@ -218,6 +242,18 @@ def fields_table() -> str:
     """The fields that every game has."""
     rows = [f"| `{name}` | {each.lasts} | {each.meaning} |" for name, each in fields(State).items()]
     return "\n".join(["| field | lasts for | meaning |", "| --- | --- | --- |", *rows, ""])
+
+
+def cite_page() -> str:
+    """How to cite, from ``CITATION.cff`` and the version."""
+    found = dict(re.findall(r'^(title|license): "?(.*?)"?$', (ROOT / "CITATION.cff").read_text(encoding="utf-8"), re.M))
+    fields = {"title": f"{{{found['title']}}}", "author": "{{The trick\\_envs developers}}"}
+    fields |= {"version": f"{{{trick_envs.__version__}}}", "note": f"{{Software, {found['license']} licence}}"}
+    entry = ",\n".join(f"  {key} = {value}" for key, value in fields.items())
+    return f"# How to cite\n\n```bibtex\n@software{{trick_envs,\n{entry}\n}}\n```\n\n" + (
+        "Name the version: rules, observations and released policies have versions of their own, and the page of every "
+        "game lists them. A number from this site stands next to the command that measured it; cite both.\n"
+    )
 
 
 # --- training -----------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import errno
+import io
 import sys
 from pathlib import Path
 from typing import Any
@@ -150,3 +151,16 @@ def test_every_library_is_in_the_extra_that_the_message_names() -> None:
             "jinja2",
         }
         assert not libraries(extra) & heavy
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
+def test_a_letter_that_the_console_does_not_have_is_no_error(monkeypatch: pytest.MonkeyPatch, encoding: str) -> None:
+    """Windows writes to a pipe in an encoding of the country, and so does Linux without a locale."""
+    written = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding=encoding))
+    monkeypatch.setattr("trick_envs.interfaces.describe.describe_game", lambda name: "\u2660 3 \u2026 9")
+    monkeypatch.setattr(sys, "argv", ["trick", "games", "pepper"])
+    with pytest.raises(SystemExit, match="0"):
+        main()
+    sys.stdout.flush()
+    assert written.getvalue().decode(encoding).strip() == {"ascii": "? 3 ? 9", "cp1252": "? 3 \u2026 9"}[encoding]

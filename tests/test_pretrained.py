@@ -69,6 +69,10 @@ def check_release(name: str, players: int) -> dict[str, Any]:
     assert set(manifest["versions"]) == {"trick_envs", "torch", "numpy", "python"}
     assert manifest["seeds"] == {"training": config.seed, "ladder": 0}
     assert min(manifest["parameters"], manifest["seconds"]) > 0
+    for tried in manifest.get("exploitability", []):  # what deviators have won: docs/cards.py
+        assert set(tried) == {"deviator", "margin", "half_width", "command"}
+        assert tried["half_width"] > 0
+        assert tried["command"].startswith("trick ")
     return manifest
 
 

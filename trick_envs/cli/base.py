@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 import sys
 import traceback
@@ -74,6 +75,9 @@ def main() -> None:
     refuses, such as a full disk, are one line, and exit with 2; ``--traceback`` shows where it came from. Anything else
     is a bug: it is shown with its traceback, and exits with 1.
     """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a letter that the console or the pipe does not have is no error
+            stream.reconfigure(errors="replace")
     warnings.filterwarnings("always", ".* has been renamed: ", DeprecationWarning)
     warnings.showwarning = _show_warning
     whole = "--traceback" in sys.argv

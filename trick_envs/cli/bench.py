@@ -15,7 +15,8 @@ def bench(
         list[str] | None,
         typer.Option(
             "--only",
-            help="playouts, batch, batch_4096, batch_threads, env, raw_env, openspiel, pimc, ismcts, training; start.",
+            help="playouts, batch, batch_4096, batch_threads, env, raw_env, openspiel, pimc, ismcts, training; "
+            "if asked for: start, peers.",
         ),
     ] = None,
     games: Annotated[list[str] | None, typer.Option("--games", help="Games, such as pepper or pepper-5.")] = None,

@@ -17,6 +17,7 @@ from trick_envs.agents import make_agent
 from trick_envs.engine.batch import BatchEnv
 from trick_envs.engine.registry import game_names, game_type, load_game
 from trick_envs.errors import InputError
+from trick_envs.evaluation.bench_peers import peers
 from trick_envs.evaluation.bench_start import start_times
 
 if TYPE_CHECKING:
@@ -34,7 +35,10 @@ SECTIONS = {
     "pimc": "pimc:100, decisions/s (1 / median time)",
     "ismcts": "ismcts:1000, decisions/s likewise",
     "start": "new processes from nothing to the first card (median of 3), seconds; only if asked for",
+    "peers": "Hearts beside OpenSpiel's in C++, plays/s; only if asked for",
 }
+ON_DEMAND = ("start", "peers")
+
 RUNS = 5
 SECONDS = 0.5  # per run
 MIN_DECISIONS = 200  # of a search
@@ -63,12 +67,14 @@ def run_bench(only: Sequence[str], games: Sequence[str], console: Console) -> di
     for section in SECTIONS:
         if (only and section not in only) or (section == "openspiel" and not only and find_spec("pyspiel") is None):
             continue
-        if section == "start" and section not in only:
+        if section in ON_DEMAND and section not in only:
             continue
         os.environ["TRICK_ENVS_COMPILE"] = "first"  # all but ``start`` measure compiled code from the first call on
         with console.status(f"measuring {section}"):
             if section == "start":
                 figures[section] = start_times(tables)
+            elif section == "peers":
+                figures[section] = peers(_median_rate, *(_MEASURES[each] for each in _BESIDE))
             elif section in _WHOLE:
                 figures[section] = _WHOLE[section]()
             else:
@@ -206,6 +212,8 @@ _MEASURES: dict[str, Callable[[str, int], float]] = {
     "pimc": _search("pimc:100"),
     "ismcts": _search("ismcts:1000"),
 }
+
+_BESIDE = ("playouts", "batch", "raw_env", "openspiel")  # what ``peers`` measures of ours
 
 
 _WHOLE: dict[str, Callable[[], dict[str, float]]] = {}

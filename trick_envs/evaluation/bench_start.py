@@ -138,7 +138,7 @@ def _play(cache: Path) -> float:
 
 
 def _end(process: subprocess.Popen[str]) -> None:
-    process.send_signal(signal.SIGINT)
+    process.terminate() if sys.platform == "win32" else process.send_signal(signal.SIGINT)
     with suppress(subprocess.TimeoutExpired):
         process.wait(5)
     process.kill()

@@ -148,12 +148,12 @@ def _read(name: str, found: dict[str, Any]) -> Guide:
     for rule in found["rules"]:
         when = tuple(rule.get("when", ()))
         if wrong := set(when) - set(WHEN):
-            raise ValueError(f"{rule['title']}: when is one of {', '.join(WHEN)}, not {', '.join(sorted(wrong))}")
+            raise InputError(f"{rule['title']}: when is one of {', '.join(WHEN)}, not {', '.join(sorted(wrong))}")
         rules.append(Rule(rule["title"], rule["text"], when, _groups(deck, rule.get("picture", ()))))
     told = found["example"]
     points = tuple(int(row["points"]) for row in told["rows"])
     if sum(points) != told["total"]:
-        raise ValueError(f"the example adds up to {sum(points)}, not to {told['total']}")
+        raise InputError(f"the example adds up to {sum(points)}, not to {told['total']}")
     rows = [{"label": f"{row['words']}: {signed(row['points'])}", **row} for row in told["rows"]]
     parts = [{key: row[key] for key in ("label", "cards", "line", "text") if key in row} for row in rows]
     together = {"label": "together", "text": signed(told["total"])}

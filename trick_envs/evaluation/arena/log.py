@@ -67,7 +67,7 @@ class Log:
 
     def add(self, chunk: Chunk) -> None:
         """Appends a chunk, and waits until it is on the disk."""
-        with self._path.open("a", encoding="utf-8") as file:
+        with self._path.open("a", encoding="utf-8", newline="\n") as file:
             file.write(json.dumps(asdict(chunk)) + "\n")
             file.flush()
             os.fsync(file.fileno())

@@ -21,12 +21,15 @@ _TAG = re.compile(r"<(/?)(\w+)[^>]*?(/?)>")
 _SERVED = re.compile(r"<!-- served -->.*?<!-- end -->\n?", re.DOTALL)
 
 
-def replay_page(record: Mapping[str, Any], on_step: Callable[[int, int], None] | None = None) -> str:
+def replay_page(
+    record: Mapping[str, Any], on_step: Callable[[int, int], None] | None = None, judge: bool = True
+) -> str:
     """A record as an HTML page: every step as every seat saw it, and the review of every decision.
 
     Args:
         record: as ``record()`` returns it.
         on_step: is called with the number of steps done, and of all.
+        judge: whether decisions are judged; else it is the table alone, in seconds.
 
     Raises:
         ValueError: if it is no record, or its match breaks a rule; says where.
@@ -50,7 +53,7 @@ def replay_page(record: Mapping[str, Any], on_step: Callable[[int, int], None] |
         if on_step is not None:
             on_step(len(replay.steps) + len(replay.steps) * done // max(total, 1), 2 * len(replay.steps))
 
-    found = review_data(replay.match, 0, None, judged)
+    found = review_data(replay.match, 0, None, judged) if judge else None
     about = {**about_game(replay.game), **replay.timeline(), "record": replay.match.record()}
     data = {"about": about, "told": told, "pictures": pictures, "parts": list(parts), "review": found}
     return _page(data)

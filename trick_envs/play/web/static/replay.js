@@ -41,7 +41,7 @@ async function fromPage(element) {
       return { ...data.told[seat][step], svg: parts.map((part) => data.parts[part]).join("") };
     },
     hint: async () => null,
-    review: async () => ({ state: "done", review: data.review }),
+    review: async () => (data.review ? { state: "done", review: data.review } : { state: "none" }),
     belief: null,
     playOn: null,
   };
@@ -79,8 +79,9 @@ async function start() {
   readAddress();
   const job = await source.review();
   if (job.state === "done") showReview(job.review);
+  $("review").hidden = Boolean(here) && job.state === "none"; // a page without a server judges nothing
   await go(at);
-  if (job.state !== "done" && (wanted || job.state !== "none")) await analyse();
+  if (job.state !== "done" && !here && (wanted || job.state !== "none")) await analyse();
 }
 
 function readAddress() {
