@@ -158,6 +158,7 @@ def _axis(x: Any, low: float, high: float, top: int, height: int) -> Iterator[st
         zero = abs(tick) < 1e-9
         yield (
             f'<path d="M{x(tick)} {top}V{height - 28}" stroke="#22272b" stroke-opacity="{0.6 if zero else 0.12}"/>'
-            f'<text x="{x(tick)}" y="{height - 10}" fill="#65707a" text-anchor="middle">{tick:+g}</text>'
+            f'<text x="{x(tick)}" y="{height - 10}" fill="#65707a" text-anchor="middle">'
+            f"{'0' if zero else format(tick, '+g')}</text>"
         )
         tick += step

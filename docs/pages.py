@@ -166,7 +166,8 @@ def _replay(kind: GameType) -> list[str]:
         "page of any match, with what policy and search think of every decision.",
         "",
         "```{raw} html",
-        f'<iframe class="replay" src="{kind.name}-replay.html" loading="lazy" title="A deal of {kind.title}"></iframe>',
+        f'<div class="replay"><iframe src="{kind.name}-replay.html" loading="lazy" title="A deal of {kind.title}">'
+        "</iframe></div>",
         f'<p><a href="{kind.name}-replay.html">The replay on a page of its own</a></p>',
         "```",
     ]
