@@ -348,6 +348,17 @@ def test_a_replays_page_works_from_a_file(open_page, record, tmp_path):
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
+def test_a_replays_page_that_judges_nothing_says_nothing_of_mistakes(open_page, record, tmp_path):
+    file = tmp_path / "match.html"
+    file.write_text(replay_page(record, judge=False), encoding="utf-8")
+    page = open_page()
+    page.goto(f"file://{file}#step=1&seat=all&review")
+    expect(page.locator("#table svg")).to_be_visible()
+    expect(page.locator("#review")).to_be_hidden()
+    page.keyboard.press("PageDown")
+    expect(page.locator("#thoughts")).to_contain_text("names")
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
 def test_axe_finds_nothing(open_page, address, record, tmp_path, size, scheme):

@@ -500,6 +500,18 @@ def test_a_file_is_replaced_as_a_whole_or_not_at_all(tmp_path: Path) -> None:
     assert [each.name for each in tmp_path.iterdir()] == ["file.txt"]
 
 
+def test_hearts_is_measured_beside_openspiels_only_if_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("pyspiel")
+    monkeypatch.setattr(bench, "SECONDS", 0.001)
+    monkeypatch.setattr(bench, "RUNS", 1)
+    figures = bench.run_bench(["peers"], [], QUIET)["peers"]
+    assert len(figures) == 7
+    assert sum("OpenSpiel" in name for name in figures) == 4
+    assert min(figures.values()) > 0
+    monkeypatch.setattr(bench, "SECTIONS", dict.fromkeys(bench.ON_DEMAND, ""))
+    assert bench.run_bench([], [], QUIET) == {}
+
+
 def test_batches_are_measured_at_two_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bench, "SECONDS", 0.001)
     sizes: list[int] = []
