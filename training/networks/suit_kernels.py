@@ -2,21 +2,24 @@
 
 Observations are small integers, nine of ten are zero, so the first layer adds up the weights of those that are not.
 What lies between two matrix products (biases, means over suits, ReLU and their derivatives) is one pass over memory
-each. ``tests/test_networks.py`` compares everything with what torch computes from ``SuitLayers``.
+each. Arrays are used again and again (``_Memory``): to ask the system for memory would take as long as to compute.
+``tests/test_networks.py`` compares everything with what torch computes from ``SuitLayers``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
+import numpy.typing as npt
 import torch
+from numba.extending import overload
 
 from training.networks.suits import SuitColumns, SuitHead, SuitLayers, ValueHead
 
-ROWS = 512  # at a time while learning: what is computed of so many observations stays in the processor's cache
+ROWS = 2048  # at a time while learning: calls take no time beside computing, and memory stays small
 
 
 class SuitKernels:
@@ -30,19 +33,89 @@ class SuitKernels:
 
     def __init__(self, layers: SuitLayers, action: SuitHead, value: ValueHead) -> None:
         self.suits, self.width, self.depth = layers.suits, layers.width, len(layers.own) + 1
+        self.ranks = action.head.out_features
         self.inputs = _Inputs(layers.columns)
         self.weights: list[torch.Tensor] = [layers.first.weight, layers.first.bias, layers.from_others.weight]
         for own, from_mean in zip(layers.own, layers.from_mean, strict=True):
             self.weights += [*own.parameters(), *from_mean.parameters()]
         for linear in (action.head, value.layer, value.head):
             self.weights += [linear.weight, linear.bias]
+        self.free: list[_Memory] = []
 
-    def __call__(self, observations: torch.Tensor, precision: torch.dtype) -> tuple[torch.Tensor, torch.Tensor]:
-        """Logits ``(B, A)`` and values ``(B, 1)`` of observations ``(B, D) int8``; autograd knows the gradients.
+    def __call__(
+        self, observations: torch.Tensor | SparseRows, precision: torch.dtype
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Logits ``(B, A)`` and values ``(B, 1)`` of observations; autograd knows the gradients.
 
         The products of every suit's numbers with weights are computed in ``precision``, all else in ``float32``.
+
+        Args:
+            observations: ``(B, D) int8``, or ``B`` of those that ``sparse`` has read.
+            precision: ``float32`` or ``bfloat16``.
         """
-        return _Network.apply(self, precision, observations, *self.weights)  # type: ignore[no-untyped-call]
+        rows = observations if isinstance(observations, SparseRows) else self.sparse(observations)
+        if torch.is_grad_enabled():
+            return _Network.apply(self, precision, rows, *self.weights)  # type: ignore[no-untyped-call]
+        memory = self.free.pop() if self.free else _Memory()
+        logits, values, _ = _forward(self, precision, rows, memory, *self.weights)
+        memory.clear()
+        self.free.append(memory)
+        return logits, values
+
+    def sparse(self, observations: torch.Tensor) -> SparseRows:
+        """Reads observations, ``(B, D) int8``, once for many calls."""
+        inputs = self.inputs
+        found = _find_inputs(
+            observations.numpy(), inputs.places, inputs.columns, inputs.cards, inputs.factors, self.suits, inputs.ranks,
+            inputs.cards_at, inputs.most,
+        )  # fmt: skip
+        return SparseRows(found, torch.arange(len(observations)))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "free": []}  # a copy, or another process, has memory of its own
+
+
+class SparseRows:
+    """Observations by their inputs that are not zero; rows are selected as from a tensor.
+
+    Args:
+        found: from ``_find_inputs``.
+        numbers: ``(B,) int64``: which of them.
+    """
+
+    def __init__(self, found: tuple[npt.NDArray[Any], ...], numbers: torch.Tensor) -> None:
+        self.found, self.numbers = found, numbers
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def __getitem__(self, rows: slice) -> SparseRows:
+        return SparseRows(self.found, self.numbers[rows])
+
+    def index_select(self, dimension: int, rows: torch.Tensor) -> SparseRows:
+        """The rows of these numbers; the dimension is 0."""
+        return SparseRows(self.found, self.numbers.index_select(dimension, rows))
+
+
+class _Memory:
+    """Memory from which arrays are cut one after the other, until ``clear`` makes it free again."""
+
+    def __init__(self) -> None:
+        self._block, self._used = torch.empty(0, dtype=torch.uint8), 0
+
+    def array(self, rows: int, width: int, precision: torch.dtype = torch.float32) -> torch.Tensor:
+        """An array with any content. If there is no room for it, there will be after ``clear``."""
+        size, begin = rows * width * precision.itemsize, self._used
+        self._used += -(-size // 64) * 64  # each begins a line of the cache
+        if self._used > len(self._block):
+            return torch.empty(rows, width, dtype=precision)
+        return self._block[begin : begin + size].view(precision).view(rows, width)
+
+    def clear(self) -> None:
+        """The arrays are needed no longer."""
+        if self._used > len(self._block):
+            self._block = torch.empty(self._used, dtype=torch.uint8)
+        self._used = 0
 
 
 class _Inputs:
@@ -83,69 +156,145 @@ class _Network(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, kernels: SuitKernels, precision: torch.dtype, observations: torch.Tensor, *weights: torch.Tensor
+        ctx: Any, kernels: SuitKernels, precision: torch.dtype, rows: SparseRows, *weights: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        suits, width, inputs = kernels.suits, kernels.width, kernels.inputs
-        first, first_bias, from_others, *between = weights
-        *between, head, head_bias, layer, layer_bias, value, value_bias = between
-        rows = len(observations)
-        found = _find_inputs(
-            observations.numpy(), inputs.places, inputs.columns, inputs.cards, inputs.factors, suits, inputs.ranks,
-            inputs.cards_at, inputs.most,
-        )  # fmt: skip
-        table = torch.cat([first.t(), from_others.t()])
-        base = first_bias.expand(suits, width).clone()
-        if first.shape[1] > inputs.names_at:
-            base += first[:, inputs.names_at :].t()
-        hidden, mean = torch.empty(rows * suits, width), torch.empty(rows, width)
-        _first_layer(*found, table.numpy(), base.numpy(), hidden.numpy(), mean.numpy())
-        rounded = hidden.to(precision)
-        kept = [(hidden, rounded, mean)]
-        for i in range(0, len(between), 3):
-            own, bias, from_mean = between[i : i + 3]
-            shared = torch.addmm(bias, mean, from_mean.t())
-            hidden, mean = (rounded @ own.to(precision).t()).float(), torch.empty(rows, width)
-            _next_layer(hidden.numpy(), shared.numpy(), mean.numpy())
-            rounded = hidden.to(precision)
-            kept.append((hidden, rounded, mean))
-        logits = (rounded @ head.to(precision).t()).float().add_(head_bias)
-        valued = torch.addmm(layer_bias, mean, layer.t()).relu_()
-        ctx.kernels, ctx.precision, ctx.found, ctx.kept, ctx.valued = kernels, precision, found, kept, valued
+        ctx.kernels, ctx.memory = kernels, kernels.free.pop() if kernels.free else _Memory()
+        logits, values, ctx.kept = _forward(kernels, precision, rows, ctx.memory, *weights)
         ctx.save_for_backward(*weights)
-        return logits.view(rows, -1), torch.addmm(value_bias, valued, value.t())
+        return logits, values
 
     @staticmethod
     def backward(ctx: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
-        to_logits, to_values = gradients
-        kernels: SuitKernels = ctx.kernels
-        suits, inputs, precision = kernels.suits, kernels.inputs, ctx.precision
-        weights: Sequence[torch.Tensor] = ctx.saved_tensors
-        found: list[torch.Tensor] = []  # gradients from the last weight to the first
-        head, layer, value = weights[-6], weights[-4], weights[-2]
-        hidden, rounded, mean = ctx.kept[-1]
-        to_logits = to_logits.reshape(len(hidden), -1)
-        to_rounded = to_logits.to(precision)
-        to_valued = torch.ops.aten.threshold_backward(to_values @ value, ctx.valued, 0.0)  # the ReLU
-        found += [to_values.sum(0), to_values.t() @ ctx.valued]
-        found += [to_valued.sum(0), to_valued.t() @ mean]
-        found += [to_logits.sum(0), (to_rounded.t() @ rounded).float()]
-        to_hidden, to_mean = (to_rounded @ head.to(precision)).float(), to_valued @ layer
-        for number in range(kernels.depth - 1, 0, -1):
-            _, rounded, mean_before = ctx.kept[number - 1]
-            own, _, from_mean = weights[3 * number : 3 * number + 3]
-            together = torch.empty_like(mean)
-            _layer_gradient(ctx.kept[number][0].numpy(), to_hidden.numpy(), to_mean.numpy(), together.numpy())
-            to_rounded = to_hidden.to(precision)
-            found += [together.t() @ mean_before, together.sum(0), (to_rounded.t() @ rounded).float()]
-            to_hidden, to_mean = (to_rounded @ own.to(precision)).float(), together @ from_mean
-        together = torch.empty_like(mean)
-        _layer_gradient(ctx.kept[0][0].numpy(), to_hidden.numpy(), to_mean.numpy(), together.numpy())
-        table, base = torch.zeros(inputs.size, kernels.width), torch.zeros(suits, kernels.width)
-        _first_layer_gradient(*ctx.found, to_hidden.numpy(), together.numpy(), table.numpy(), base.numpy())
-        per_suit = weights[0].shape[1]
-        table[inputs.names_at : per_suit] = base[: per_suit - inputs.names_at]
-        found += [table[per_suit:].t(), base.sum(0), table[:per_suit].t()]
-        return (None, None, None, *reversed(found))
+        if ctx.memory is None:
+            raise RuntimeError("expected one backward pass after each forward pass: its numbers are gone")
+        found = _backward(ctx.kernels, ctx.kept, ctx.memory, ctx.saved_tensors, *gradients)
+        ctx.memory.clear()
+        ctx.kernels.free.append(ctx.memory)
+        ctx.memory = ctx.kept = None
+        return (None, None, None, *found)
+
+
+class _Kept(NamedTuple):
+    """What the backward pass needs of the forward pass.
+
+    Attributes:
+        rows: the observations.
+        hidden: of every layer, its outputs for each suit, ``(B * suits, width)`` in the precision of the products.
+        means: of every layer, their means over suits, ``(B, width)``.
+        valued: the layer before the value, ``(B, width)``.
+    """
+
+    rows: SparseRows
+    hidden: list[torch.Tensor]
+    means: list[torch.Tensor]
+    valued: torch.Tensor
+
+
+def _forward(
+    kernels: SuitKernels, precision: torch.dtype, rows: SparseRows, memory: _Memory, *weights: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor, _Kept]:
+    """Logits ``(B, A)``, values ``(B, 1)``, and what the backward pass needs."""
+    suits, width, count = kernels.suits, kernels.width, len(rows)
+    first, first_bias, from_others, *between = weights
+    *between, head, head_bias, layer, layer_bias, value, value_bias = between
+    table, base = torch.cat([first.t(), from_others.t()]), first_bias.expand(suits, width).clone()
+    if first.shape[1] > kernels.inputs.names_at:
+        base += first[:, kernels.inputs.names_at :].t()
+    hidden, mean = memory.array(count * suits, width, precision), memory.array(count, width)
+    _first_layer(rows.numbers.numpy(), *rows.found, table.numpy(), base.numpy(), _numbers(hidden), mean.numpy())
+    kept = _Kept(rows, [hidden], [mean], memory.array(count, width))
+    shared = memory.array(count, width)
+    for i in range(0, len(between), 3):
+        own, bias, from_mean = between[i : i + 3]
+        torch.addmm(bias, mean, from_mean.t(), out=shared)
+        before, hidden, mean = hidden, memory.array(count * suits, width, precision), memory.array(count, width)
+        torch.mm(before, own.to(precision).t(), out=hidden)
+        _next_layer(_numbers(hidden), shared.numpy(), mean.numpy())
+        kept.hidden.append(hidden)
+        kept.means.append(mean)
+    logits = (hidden @ head.to(precision).t()).float().add_(head_bias)
+    torch.addmm(layer_bias, mean, layer.t(), out=kept.valued).relu_()
+    return logits.view(count, -1), torch.addmm(value_bias, kept.valued, value.t()), kept
+
+
+def _backward(
+    kernels: SuitKernels,
+    kept: _Kept,
+    memory: _Memory,
+    weights: Sequence[torch.Tensor],
+    to_logits: torch.Tensor,
+    to_values: torch.Tensor,
+) -> list[torch.Tensor]:
+    """The gradients of the weights, from those of logits and values."""
+    rows, hidden, means, valued = kept
+    suits, width, count, precision = kernels.suits, kernels.width, len(rows), hidden[0].dtype
+    found: list[torch.Tensor] = []  # gradients from the last weight to the first
+    head, layer, value = weights[-6], weights[-4], weights[-2]
+    to_logits = to_logits.reshape(count * suits, -1)
+    to_rounded = to_logits.to(precision)
+    to_valued = torch.ops.aten.threshold_backward(to_values @ value, valued, 0.0)  # the ReLU
+    found += [to_values.sum(0), to_values.t() @ valued]
+    found += [to_valued.sum(0), to_valued.t() @ means[-1]]
+    found += [to_logits.sum(0), (to_rounded.t() @ hidden[-1]).float()]
+    to_hidden, to_next = (memory.array(count * suits, width, precision) for _ in range(2))
+    to_mean, together = memory.array(count, width), memory.array(count, width)
+    torch.mm(to_rounded, head.to(precision), out=to_hidden)
+    torch.mm(to_valued, layer, out=to_mean)
+    for number in range(kernels.depth - 1, 0, -1):
+        own, _, from_mean = weights[3 * number : 3 * number + 3]
+        _layer_gradient(_numbers(hidden[number]), _numbers(to_hidden), to_mean.numpy(), together.numpy())
+        found += [together.t() @ means[number - 1], together.sum(0), (to_hidden.t() @ hidden[number - 1]).float()]
+        torch.mm(to_hidden, own.to(precision), out=to_next)
+        torch.mm(together, from_mean, out=to_mean)
+        to_hidden, to_next = to_next, to_hidden
+    _layer_gradient(_numbers(hidden[0]), _numbers(to_hidden), to_mean.numpy(), together.numpy())
+    table, base = torch.zeros(kernels.inputs.size, width), torch.zeros(suits, width)
+    _first_layer_gradient(
+        rows.numbers.numpy(), *rows.found, _numbers(to_hidden), together.numpy(), table.numpy(), base.numpy()
+    )
+    per_suit, names_at = weights[0].shape[1], kernels.inputs.names_at
+    table[names_at:per_suit] = base[: per_suit - names_at]
+    found += [table[per_suit:].t(), base.sum(0), table[:per_suit].t()]
+    return found[::-1]
+
+
+def _numbers(array: torch.Tensor) -> npt.NDArray[Any]:
+    """An array for compiled code, which knows ``bfloat16`` by its bits."""
+    return array.view(torch.uint16).numpy() if array.dtype == torch.bfloat16 else array.numpy()
+
+
+def _load(stored: Any) -> Any:
+    """A number of an array from ``_numbers``, as ``float32``."""
+    return np.uint32(int(stored) << 16).view(np.float32) if isinstance(stored, np.uint16) else stored
+
+
+def _like(number: Any, stored: Any) -> Any:
+    """A ``float32`` as it is stored where now is ``stored``; ``bfloat16`` is rounded to the nearest, halves to even."""
+    if not isinstance(stored, np.uint16):
+        return number
+    bits = int(np.float32(number).view(np.uint32))
+    return np.uint16((bits + 0x7FFF + (bits >> 16 & 1)) >> 16)
+
+
+@overload(_load, strict=False, inline="always")
+def _load_compiled(stored: Any) -> Any:
+    if stored != numba.types.uint16:
+        return lambda stored: stored
+    return lambda stored: np.uint32(np.uint32(stored) << np.uint32(16)).view(np.float32)
+
+
+@overload(_like, strict=False, inline="always")
+def _like_compiled(number: Any, stored: Any) -> Any:
+    if stored != numba.types.uint16:
+        return lambda number, stored: number
+
+    def rounded(number: Any, stored: Any) -> Any:
+        bits = np.float32(number).view(np.uint32)
+        return np.uint16(
+            np.uint32(bits + np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))) >> np.uint32(16)
+        )
+
+    return rounded
 
 
 @numba.njit(cache=True)
@@ -161,7 +310,7 @@ def _find_inputs(
     rows, size = observations.shape
     begins = np.empty(rows + 1, np.int64)
     room = 64 * rows + most  # grows where that is not enough
-    suit, column, value = np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room, np.float32)
+    suit, column, value = np.empty(room, np.uint8), np.empty(room, np.uint32), np.empty(room, np.float32)
     positions, flags, rank_flags = np.empty(size + 1, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
     end = 0
     for row in range(rows):
@@ -204,41 +353,46 @@ def _longer(array: Any, end: int, room: int) -> Any:
 
 @numba.njit(cache=True, fastmath={"contract"})
 def _first_layer(
-    begins: Any, suit: Any, column: Any, value: Any, table: Any, base: Any, hidden: Any, mean: Any
+    rows: Any, begins: Any, suit: Any, column: Any, value: Any, table: Any, base: Any, hidden: Any, mean: Any
 ) -> None:
     """The first layer of every suit, and its mean over suits."""
     suits, width = base.shape
-    shared = np.empty(width, np.float32)
-    for row in range(mean.shape[0]):
-        own = hidden[row * suits : (row + 1) * suits]
-        own[:] = base
-        shared[:] = 0.0
+    sums = np.empty((suits + 1, width), np.float32)  # of every suit, then what all share
+    for i in range(len(rows)):
+        row = rows[i]
+        sums[:suits] = base
+        sums[suits] = 0.0
         for k in range(begins[row], begins[row + 1]):
-            target = own[suit[k]] if suit[k] < suits else shared
-            weights, factor = table[column[k]], value[k]
-            for i in range(width):
-                target[i] += factor * weights[i]
-        _activate(own, shared, mean[row])
+            target, weights, factor = suit[k], column[k], value[k]
+            for j in range(width):
+                sums[target, j] += factor * table[weights, j]
+        _activate(sums[:suits], sums[suits], hidden[i * suits : (i + 1) * suits], mean[i])
 
 
 @numba.njit(cache=True, fastmath={"contract"})
 def _next_layer(hidden: Any, shared: Any, mean: Any) -> None:
     """Adds to every suit what all share, cuts off below zero, and takes the mean over suits."""
-    suits = hidden.shape[0] // mean.shape[0]
-    for row in range(mean.shape[0]):
-        _activate(hidden[row * suits : (row + 1) * suits], shared[row], mean[row])
+    rows, width = mean.shape
+    suits = hidden.shape[0] // rows
+    sums = np.empty((suits, width), np.float32)
+    for row in range(rows):
+        own = hidden[row * suits : (row + 1) * suits]
+        for s in range(suits):
+            for i in range(width):
+                sums[s, i] = _load(own[s, i])
+        _activate(sums, shared[row], own, mean[row])
 
 
 @numba.njit(cache=True, fastmath={"contract"})
-def _activate(own: Any, shared: Any, mean: Any) -> None:
+def _activate(sums: Any, shared: Any, out: Any, mean: Any) -> None:
     """One row of ``_next_layer``."""
-    suits, width = own.shape
+    suits, width = sums.shape
     part = np.float32(1.0 / suits)
     mean[:] = 0.0
     for s in range(suits):
         for i in range(width):
-            number = max(own[s, i] + shared[i], np.float32(0.0))
-            own[s, i] = number
+            number = max(sums[s, i] + shared[i], np.float32(0.0))
+            out[s, i] = _like(number, out[s, i])
             mean[i] += number * part
 
 
@@ -253,24 +407,27 @@ def _layer_gradient(hidden: Any, to_hidden: Any, to_mean: Any, together: Any) ->
             together[row, i] = 0.0
         for s in range(row * suits, (row + 1) * suits):
             for i in range(width):
-                slope = to_hidden[s, i] + to_mean[row, i] * part
-                slope = slope if hidden[s, i] > 0.0 else np.float32(0.0)
-                to_hidden[s, i] = slope
+                slope = _load(to_hidden[s, i]) + to_mean[row, i] * part
+                slope = slope if hidden[s, i] > 0 else np.float32(0.0)  # of no number the sign bit is set
+                to_hidden[s, i] = _like(slope, to_hidden[s, i])
                 together[row, i] += slope
 
 
 @numba.njit(cache=True, fastmath={"contract"})
 def _first_layer_gradient(
-    begins: Any, suit: Any, column: Any, value: Any, to_sums: Any, together: Any, table: Any, base: Any
+    rows: Any, begins: Any, suit: Any, column: Any, value: Any, to_sums: Any, together: Any, table: Any, base: Any
 ) -> None:
     """Adds the gradients of the first layer's weights to ``table`` and of its biases to ``base``."""
     suits, width = base.shape
-    for row in range(together.shape[0]):
-        for k in range(begins[row], begins[row + 1]):
-            slopes = to_sums[row * suits + suit[k]] if suit[k] < suits else together[row]
-            weights, factor = table[column[k]], value[k]
-            for i in range(width):
-                weights[i] += factor * slopes[i]
+    slopes = np.empty((suits + 1, width), np.float32)  # of every suit, then of all together
+    for i in range(len(rows)):
+        row = rows[i]
         for s in range(suits):
-            for i in range(width):
-                base[s, i] += to_sums[row * suits + s, i]
+            for j in range(width):
+                slopes[s, j] = _load(to_sums[i * suits + s, j])
+                base[s, j] += slopes[s, j]
+        slopes[suits] = together[i]
+        for k in range(begins[row], begins[row + 1]):
+            source, weights, factor = suit[k], column[k], value[k]
+            for j in range(width):
+                table[weights, j] += factor * slopes[source, j]

@@ -85,6 +85,7 @@ class SelfPlayPPO(MaskablePPO):
             self.clip_range(self._current_progress_remaining), self.vf_coef, self.ent_coef, self.kl_coef
         )
         samples = buffer.batch()
+        samples = samples._replace(observations=policy.ready(samples.observations))
         if self.workers is not None and self.workers.precision != policy.precision:
             chosen = samples.actions.unsqueeze(1)
             samples = samples._replace(log_probs=_log_probs(policy, samples).gather(1, chosen).squeeze(1))

@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from training.networks.suit_kernels import SparseRows
 from trick_envs.agents.policy import ILLEGAL
 
 FIGURES = ("policy_gradient_loss", "value_loss", "entropy_loss", "kl_to_reference", "approx_kl", "clip_fraction")
@@ -48,7 +49,7 @@ class Batch(NamedTuple):
     """Decisions of a minibatch, or a part of it.
 
     Attributes:
-        observations: ``(B, D) int8``.
+        observations: ``(B, D) int8``, or what the policy has made of them (``SelfPlayPolicy.ready``).
         masks: ``(B, A) int8``.
         actions: ``(B,) int64``.
         log_probs: ``(B,) float32``: of the actions, when they were chosen.
@@ -57,7 +58,7 @@ class Batch(NamedTuple):
         reference: ``(B, A) float32``: log-probabilities of the reference policy; ``(B, 0)``: there is none.
     """
 
-    observations: torch.Tensor
+    observations: torch.Tensor | SparseRows
     masks: torch.Tensor
     actions: torch.Tensor
     log_probs: torch.Tensor
