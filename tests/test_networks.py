@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 from pathlib import Path
 from typing import Any
 
+import numba
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -15,6 +17,7 @@ pytest.importorskip("sb3_contrib")
 from sb3_contrib import MaskablePPO
 
 from training.config import PPO, Network, RunConfig
+from training.networks import suit_kernels
 from training.networks.policy import (
     ILLEGAL,
     NetworkAgent,
@@ -211,6 +214,84 @@ def test_compiled_code_takes_any_numbers_also_of_cards() -> None:
         logits, values = policy.logits_and_values(seen, None)
         torch.testing.assert_close(logits, expected, rtol=0, atol=2e-5 * float(expected.abs().max()))
         torch.testing.assert_close(values, expected_values, rtol=0, atol=2e-5 * float(expected_values.abs().max()))
+
+
+def gradients_of(policy: Any, logits: torch.Tensor, values: torch.Tensor) -> list[torch.Tensor]:
+    policy.zero_grad()
+    torch.autograd.backward((logits, values), (logits.detach(), values.detach()))
+    return [weights.grad.clone() for weights in policy.parameters()]
+
+
+@pytest.mark.parametrize("precision", [torch.float32, torch.bfloat16])
+def test_forward_passes_keep_their_numbers_until_their_own_backward_pass(precision: torch.dtype) -> None:
+    """Also of other sizes: memory is used again only when a backward pass needs it no longer."""
+    game = load_game("donguri", 3)
+    policy = make_policy(game, SUITS)
+    policy.precision = precision
+    seen = torch.from_numpy(positions(game)[0])
+    few, many = seen[:5], seen[5:]
+    expected = [gradients_of(policy, *policy.logits_and_values(rows, None)) for rows in (few, many)]
+    first, second = (policy.logits_and_values(rows, None) for rows in (few, many))
+    with torch.no_grad():
+        policy.logits_and_values(many, None)
+    found = [gradients_of(policy, *second), gradients_of(policy, *first)]
+    for one, other in zip([*expected[1], *expected[0]], [*found[0], *found[1]], strict=True):
+        assert torch.equal(one, other)
+    logits, values = policy.logits_and_values(few, None)
+    torch.autograd.backward((logits, values), (logits.detach(), values.detach()), retain_graph=True)
+    with pytest.raises(RuntimeError, match="one backward pass after each forward pass"):
+        torch.autograd.backward((logits, values), (logits.detach(), values.detach()))
+
+
+def test_passes_of_the_network_use_the_same_memory() -> None:
+    game = load_game("donguri", 3)
+    policy = make_policy(game, SUITS)
+    seen = torch.from_numpy(positions(game)[0])
+    blocks = set()
+    for _ in range(4):
+        gradients_of(policy, *policy.logits_and_values(seen, None))
+        (memory,) = policy._kernels.free
+        blocks.add(memory._block.data_ptr())
+        assert memory._used == 0
+    assert len(blocks) == 1
+    with torch.no_grad():
+        policy.logits_and_values(seen, None)
+    assert policy._kernels.free == [memory]
+    assert memory._used == 0
+    assert copy.deepcopy(policy)._kernels.free == []
+
+
+def test_observations_that_were_read_once_give_what_they_give() -> None:
+    game = load_game("pepper", 5)
+    policy = make_policy(game, SUITS)
+    seen = torch.from_numpy(positions(game)[0])
+    rows = torch.from_numpy(np.random.default_rng(0).permutation(len(seen)))
+    with torch.no_grad():
+        logits, values = policy.logits_and_values(policy.ready(seen).index_select(0, rows)[3:40], None)
+        expected, expected_values = policy.logits_and_values(seen[rows][3:40], None)
+    assert len(logits) == 37
+    assert torch.equal(logits, expected)
+    assert torch.equal(values, expected_values)
+    meta = policy.to("meta")
+    assert meta.ready(seen) is seen  # no compiled code on other devices
+
+
+def test_compiled_code_rounds_to_bfloat16_as_torch_does() -> None:
+    drawn = torch.randn(2000, generator=torch.Generator().manual_seed(0))
+    halves = torch.tensor([1 + 2**-8, 1 + 3 * 2**-8, -1 - 2**-8, 0.0, 3e38])
+    numbers = torch.cat([drawn, halves]).numpy()
+    stored = np.zeros(len(numbers), np.uint16)
+
+    def store(numbers: Any, stored: Any, back: Any) -> None:
+        for i in range(len(numbers)):
+            stored[i] = suit_kernels._like(numbers[i], stored[i])
+            back[i] = suit_kernels._load(stored[i])
+
+    expected = torch.from_numpy(numbers).bfloat16().float().numpy()
+    for function in (store, numba.njit(store)):  # as plain Python, and compiled
+        back = np.zeros_like(numbers)
+        function(numbers, stored, back)
+        np.testing.assert_array_equal(back, expected)
 
 
 def test_actions_are_drawn_from_the_softmax_of_legal_logits() -> None:

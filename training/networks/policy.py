@@ -156,13 +156,15 @@ class SelfPlayPolicy(MaskableActorCriticPolicy):
         return obs if self._compiled is None else self._compiled.sparse(obs)
 
     def logits_and_values(self, obs: torch.Tensor | SparseRows, action_masks: Any) -> tuple[torch.Tensor, torch.Tensor]:
-        """Masked logits ``(B, A)`` and values ``(B, 1)`` of observations ``(B, D)``, or what ``ready`` has made of them.
+        """Masked logits ``(B, A)`` and values ``(B, 1)`` of observations ``(B, D)``, or of what ``ready`` made of them.
 
         They are fastest from ``int8`` on a CPU (``suit_kernels.py``).
         """
-        if self._compiled is not None and (isinstance(obs, SparseRows) or obs.dtype == torch.int8):
-            logits, values = self._compiled(obs, self.precision)
+        compiled = self._compiled
+        if compiled is not None and (isinstance(obs, SparseRows) or obs.dtype == torch.int8):
+            logits, values = compiled(obs, self.precision)
         else:
+            assert isinstance(obs, torch.Tensor)  # without compiled code, ``ready`` returns one
             with torch.autocast(self.device.type, self.precision, enabled=self.precision != torch.float32):
                 latent_pi, latent_vf = self.mlp_extractor(self.extract_features(obs.float()))
                 logits, values = self.action_net(latent_pi).float(), self.value_net(latent_vf).float()

@@ -11,7 +11,7 @@ elsewhere torch does (``torch_loss``). ``tests/test_selfplay.py`` compares them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -69,12 +69,15 @@ class Batch(NamedTuple):
     def rows(self, rows: npt.NDArray[np.int64]) -> Batch:
         """Some rows, by number."""
         numbers = torch.from_numpy(rows).to(self.actions.device)
-        return Batch(*(column.index_select(0, numbers) for column in self))
+        return self._of_each(lambda column: column.index_select(0, numbers))
 
     def parts(self, size: int) -> list[Batch]:
         """Parts of so many rows, or fewer in the last one."""
         begins = range(0, len(self.actions), size)
-        return [Batch(*(column[begin : begin + size] for column in self)) for begin in begins]
+        return [self._of_each(lambda column, rows=slice(begin, begin + size): column[rows]) for begin in begins]
+
+    def _of_each(self, select: Callable[..., Any]) -> Batch:
+        return Batch(*(select(column) for column in self))
 
 
 def masked_log_softmax(logits: torch.Tensor, masks: torch.Tensor) -> torch.Tensor:
