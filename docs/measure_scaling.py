@@ -131,7 +131,7 @@ def core() -> None:
         rate = cpu(partial(_labels, given))
         print(f"{search}: {rate:,.0f} labels/s, {len(found) / games:.1f} labels a match")
         if search == "ismcts:100":
-            learner = ExpertTrainer(stage, model, np.random.default_rng(0))
+            learner = ExpertTrainer(stage, config.reward_scale, model, np.random.default_rng(0))
             rate = cpu(partial(_learn, learner, Labels.joined([found] * 10)))
             print(f"learner: {rate:,.0f} samples/s")
 

@@ -230,3 +230,14 @@ def test_what_is_not_a_game_is_an_error() -> None:
 def test_an_unknown_game_is_an_error_that_names_the_plug_ins() -> None:
     with pytest.raises(ValueError, match=r"there is no game 'bridge': choose one of .*hot_pepper"):
         load_game("bridge")
+
+
+@pytest.mark.parametrize("first", ["training.commands", "trick_envs.cli"])
+def test_commands_of_a_package_are_found_whichever_package_is_imported_first(first: str) -> None:
+    code = (
+        f"import {first}\n"
+        "from trick_envs.cli import app\n"
+        "names = [command.name or command.callback.__name__ for command in app.registered_commands]\n"
+        "assert names.count('train') == names.count('evaluate') == 1, names\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -37,7 +37,7 @@ from trick_envs.agents.pretrained import load_manifest, manifest_file, policies_
 from trick_envs.cli import app
 from trick_envs.engine.game import Game
 from trick_envs.engine.registry import game_names, game_type
-from trick_envs.evaluation.arena import Player, make_plan, play_arena
+from trick_envs.evaluation.arena import LOG, Player, make_plan, play_arena
 from trick_envs.evaluation.duplicate import evaluate
 
 ROOT = Path(__file__).parent.parent
@@ -323,8 +323,20 @@ def test_releasing_a_policy_again_measures_its_ladder_again(folder: Path, tmp_pa
     finished = finish(tmp_path / "run")
     command("release", finished, "--deals", "2")
     command("release", finished, "--deals", "3")
-    assert not (finished / "release" / "choosing").exists()
+    assert not (finished / "release" / "validation").exists()
+    assert (finished / "release" / "test").is_dir()
     assert [one["deals"] for one in load_manifest(folder / "donguri-3.onnx")["ladder"]["results"]] == [3, 3]
+
+
+def test_a_ladder_that_was_begun_under_the_old_name_is_continued(folder: Path, tmp_path: Path) -> None:
+    finished = finish(tmp_path / "run")
+    command("release", finished, "--deals", "2")
+    deals, old = finished / "release" / "test", finished / "release" / "publishing"
+    written = (deals / LOG).read_bytes()
+    deals.rename(old)
+    command("release", finished, "--deals", "2")
+    assert (old / LOG).read_bytes() == written
+    assert not deals.exists()
 
 
 def test_the_ladder_is_measured_on_other_deals_than_those_that_decide(folder: Path, tmp_path: Path) -> None:

@@ -184,13 +184,18 @@ def release(
     with resumable_arena():
         meeting = None if force else found.meeting()
         if meeting is not None:
-            standings = play_schedule(meeting, target / "choosing", workers, ray)
+            standings = play_schedule(meeting, _deals_folder(target, "validation", "choosing"), workers, ray)
             result = standings.results[str(found.policy), PRETRAINED]
             out.print(results_table([result], standings.title))
             if result.margin <= 0:
                 raise InputError(f"{found.policy} is not better than {found.target}, which stays (or use --force)")
-        ladder = play_schedule(found.ladder(deals), target / "publishing", workers, ray)
+        ladder = play_schedule(found.ladder(deals), _deals_folder(target, "test", "publishing"), workers, ray)
     results = [ladder.results[str(found.policy), rung] for rung in ladder.names[1:]]
     found.release(results)
     out.print(results_table(results, ladder.title))
     out.print(f"written: {found.target}, and its manifest", highlight=False, soft_wrap=True)
+
+
+def _deals_folder(folder: Path, name: str, old_name: str) -> Path:
+    """The folder for deals of a split; one that was begun under the split's old name is continued."""
+    return folder / old_name if (folder / old_name).is_dir() and not (folder / name).exists() else folder / name
