@@ -17,6 +17,7 @@ import torch
 
 from training.config import Network
 from training.networks.policy import SelfPlayPolicy, network_kwargs
+from training.networks.suit_kernels import SparseRows
 from trick_envs.engine.game import Game
 from trick_envs.errors import InputError, InputTypeError
 
@@ -24,12 +25,14 @@ from trick_envs.errors import InputError, InputTypeError
 class SuitPolicy(SelfPlayPolicy):
     """sb3-contrib's masked policy with the network of ``suits.py``, compiled on a CPU; see ``suit_network``."""
 
-    def logits_and_values(self, obs: torch.Tensor, action_masks: Any) -> tuple[torch.Tensor, torch.Tensor]:
+    def logits_and_values(self, obs: torch.Tensor | SparseRows, action_masks: Any) -> tuple[torch.Tensor, torch.Tensor]:
         """Masked logits ``(B, A)`` and values ``(B, 1)`` of observations ``(B, D)`` as the games give them.
 
         Raises:
             ValueError: if they are normalised; the network scales them itself.
         """
+        if isinstance(obs, SparseRows):  # read from int8 numbers
+            return super().logits_and_values(obs, action_masks)
         numbers = obs.to(torch.int8)
         if not torch.equal(numbers.to(obs.dtype), obs):
             raise InputError(
