@@ -16,7 +16,11 @@ from helpers import every_game, make, play_randomly
 
 import trick_envs
 from trick_envs import BatchEnv, make_agent
-from trick_envs.engine import cards
+from trick_envs.engine import (
+    cards,
+    compiled_intrinsics,  # noqa: F401  (Numba learns of them by the import)
+    plain,
+)
 from trick_envs.engine import intrinsics as lowlevel
 from trick_envs.engine.cache import cache_folder, cache_root
 from trick_envs.engine.cards import WORD, Deck
@@ -108,6 +112,54 @@ def test_bits_compiled_as_plain(word):
             continue
         compiled = numba.njit(lambda word, function=function: function(word))
         assert compiled(word) == function(word) == function(np.int64(word))
+
+
+def test_bits_appended_to_a_word_become_bytes_compiled_as_plain():
+    """Blocks of every length, one after the other; what is behind the last whole word stays in the word."""
+    compiled = numba.njit(lambda word, filled, bits, length, out, at: lowlevel.append_bits(
+        word, filled, bits, length, out, at
+    ))  # fmt: skip
+    rng = np.random.default_rng(0)
+    for append in (compiled, lowlevel.append_bits, plain._append_bits):
+        out, expected = np.full(1000, 7, np.int8), []
+        word, filled, at = 0, 0, 3
+        for turn, length in enumerate([0, 64, 1, 63, 64, 5, 60, 60, 60, 64, 54, 0, *rng.integers(0, 65, 6).tolist()]):
+            flags = rng.integers(0, 2, length)
+            bits = sum(int(flag) << k for k, flag in enumerate(flags))
+            expected += flags.tolist()
+            signed = bits - (1 << 64) if bits >> 63 else bits  # as a word of 64 bits is in compiled code
+            if append is not compiled and turn % 2:  # numbers that come from arrays are NumPy's
+                filled, signed = np.int64(filled), np.int64(signed)
+            word, filled, at = append(word, filled, signed, length, out, at)
+            assert 0 <= filled < 64
+            whole = len(expected) // 64 * 64
+            assert (at, filled) == (3 + whole, len(expected) - whole)
+            assert out[3:at].tolist() == expected[:whole]
+            assert (out[at:] == 7).all()
+            assert int(word) % (1 << filled) == sum(flag << k for k, flag in enumerate(expected[whole:]))
+
+
+@pytest.mark.parametrize("count", [1, 2, 5, 8, 9, 16])
+def test_sizes_of_places_and_flags_compiled_as_plain(count):
+    """In a circle from any seat on, also where the buffer ends with the last of them."""
+    compiled = numba.njit(lambda places, count, first, out, at: lowlevel.spill_sizes(places, count, first, out, at))
+    flagged = numba.njit(lambda numbers, length: lowlevel.flags_of(numbers, length))
+    rng = np.random.default_rng(count)
+    places = rng.integers(0, 1 << WORD, (count + 8, 2))
+    sizes = [int(one).bit_count() + int(two).bit_count() for one, two in places]
+    for first in range(count):
+        for room in (0, 7, 8, 40):
+            expected = [sizes[(first + k) % count] for k in range(count)]
+            for write in (compiled, lowlevel.spill_sizes):
+                out = np.full(5 + count + room, -1, np.int8)
+                write(places, count, first, out, 5)
+                assert out[5 : 5 + count].tolist() == expected
+                assert (out[:5] == -1).all()
+                assert (out[5 + max(count, 8) :] == -1).all()
+    numbers = rng.integers(-1, 2, 128).astype(np.int8)
+    for length in (0, 1, 25, 63):
+        expected_flags = sum(1 << k for k in range(length) if numbers[k] != 0)
+        assert flagged(numbers, length) == lowlevel.flags_of(numbers, length) == expected_flags
 
 
 def test_random_numbers_are_splitmix64():

@@ -105,20 +105,15 @@ def test_an_error_in_a_thread_reaches_the_caller_after_all_have_ended() -> None:
 
 
 def test_threads_end_with_the_batch() -> None:
-    def alive() -> int:
-        return sum(thread.name == "trick_envs kernels" for thread in threading.enumerate())
-
-    gc.collect()
-    before = alive()
-    crew = Crew(4)
+    others, crew = set(threading.enumerate()), Crew(4)  # some of the others may be ending
     crew.run([lambda: None] * 4)
-    serving = [thread for thread in threading.enumerate() if thread.name == "trick_envs kernels"][-3:]
-    assert alive() == before + 3
+    serving = [each for each in threading.enumerate() if each.name == "trick_envs kernels" and each not in others]
+    assert len(serving) == 3
     del crew
     gc.collect()
     for thread in serving:
         thread.join(timeout=60)
-    assert alive() <= before
+    assert not any(thread.is_alive() for thread in serving)
 
 
 def test_old_names_of_the_batch_still_work_with_a_warning() -> None:
@@ -132,3 +127,43 @@ def test_old_names_of_the_batch_still_work_with_a_warning() -> None:
     assert content(games) == content(twin)
     with pytest.warns(DeprecationWarning, match=r"BatchEnv\.ends .*write BatchEnv\.terminated"):
         assert games.ends is games.terminated
+
+
+@every_game
+def test_an_action_is_judged_by_the_position_after_a_change_to_the_states(name: str) -> None:
+    """A step notes what is legal next, for a batch whose positions nobody else can change."""
+    games = BatchEnv(name, 3, num_deals=1)
+    games.reset(seed=4)
+    for _ in range(9):
+        games.step(first_legal(games))
+    states = games.states
+    games.step(first_legal(games))
+    before, actions = states.copy(), first_legal(games)
+    for _ in range(4):
+        games.step(first_legal(games))
+    states[:] = before  # and no call of ``observe``
+    expected = BatchEnv(name, 3, num_deals=1)
+    expected.reset(seed=4)
+    expected.states[:] = before
+    expected.observe()
+    assert (first_legal(expected) == actions).all()
+    games.step(actions)
+    expected.step(actions)
+    assert content(games) == content(expected)
+
+
+@every_game
+def test_an_illegal_action_is_refused_after_a_step_of_all_games_and_after_one_of_some(name: str) -> None:
+    games = BatchEnv(name, 20, num_deals=1)
+    games.reset(seed=4)
+    for turn in range(30):
+        some = np.arange(20) if turn % 3 else np.flatnonzero(np.arange(20) % 4 != turn % 4)
+        for wrong in (games.action_masks[5].argmin(), -1, games.game.num_actions, 2**40):
+            if wrong != games.action_masks[5].argmin() or not games.action_masks[5].all():
+                actions = first_legal(games)
+                actions[5] = wrong
+                before = games.observations.tobytes(), games.action_masks.tobytes(), games.seats.tobytes()
+                with pytest.raises(IllegalAction, match="game 5"):
+                    games.step(actions)
+                assert before == (games.observations.tobytes(), games.action_masks.tobytes(), games.seats.tobytes())
+        games.step(first_legal(games)[some], some if turn % 3 == 0 else None)

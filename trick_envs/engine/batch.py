@@ -12,10 +12,13 @@ import numpy.typing as npt
 
 from trick_envs.deprecation import warn_renamed
 from trick_envs.engine.arguments import load_game_for
+from trick_envs.engine.changeover import Switch
+from trick_envs.engine.direct import direct
 from trick_envs.engine.game import Game
 from trick_envs.engine.inspect import why_illegal
 from trick_envs.engine.kernels.playing import REWARDS
 from trick_envs.engine.rng import MAX_SEED, checked_seed, fresh_seed
+from trick_envs.engine.state import States
 from trick_envs.engine.threads import Crew
 from trick_envs.errors import IllegalAction, InputError
 
@@ -56,8 +59,6 @@ class BatchEnv:
         seats: ``(num_envs,) int64``: the seat to act.
         rewards: ``(num_envs, players) float32``: what the last step paid every seat.
         terminated: ``(num_envs,) bool``: matches that the last step ended.
-        states: ``(num_envs,)`` records: the positions. They are trusted (in a pickle, too): compiled code checks no
-            bounds, so write only records here that come from such ``states`` or from ``game.resample``.
         game: the game.
     """
 
@@ -79,16 +80,29 @@ class BatchEnv:
         self.num_threads = int(num_threads)
         self.reward = reward
         self._mode = reward_mode(reward)
-        self.states = np.zeros(num_envs, self.game.dtype)
+        self._states = np.zeros(num_envs, self.game.dtype)
         self.observations = np.zeros((num_envs, self.game.layout.size), np.int8)
         self.action_masks = np.zeros((num_envs, self.game.num_actions), np.int8)
         self.seats = np.zeros(num_envs, np.int64)
         self.rewards = np.zeros((num_envs, self.num_players), np.float32)
         self.terminated = np.zeros(num_envs, np.bool_)
+        self._template = self.game.template
         self._all = np.arange(self.num_envs)
-        self._cards = np.zeros(self.num_envs, np.int64)
+        self._allowed = np.zeros((self.num_envs, 2), np.int64)  # the legal actions as sets, after a step of all games
+        self._allowed_known = self._states_shown = False
         self._started = False
         self._crew = Crew(self.num_threads)
+
+    @property
+    def states(self) -> States:
+        """``(num_envs,)`` records: the positions.
+
+        They are trusted (in a pickle, too): compiled code checks no bounds, so write only records here that come from
+        such ``states`` or from ``game.resample``. A batch whose ``states`` nobody has asked for steps a little faster:
+        what is legal is then known from the step before.
+        """
+        self._states_shown = True  # whoever has them may change them: they are looked at before every step
+        return self._states
 
     def reset(self, seed: int | Sequence[int] | npt.NDArray[Any] | None = None) -> None:
         """Starts a match in every game.
@@ -101,7 +115,7 @@ class BatchEnv:
             ValueError: for an invalid seed.
         """
         if seed is None and self._started:
-            seeds = [int(self.game.kernels.next_seed(self.states[i : i + 1])) for i in range(self.num_envs)]
+            seeds = [int(self.game.kernels.next_seed(self._states[i : i + 1])) for i in range(self.num_envs)]
         elif seed is None or isinstance(seed, (int, np.integer)):
             first = fresh_seed() if seed is None else checked_seed(seed)
             seeds = [(first + i) % (MAX_SEED + 1) for i in range(self.num_envs)]
@@ -109,10 +123,10 @@ class BatchEnv:
             seeds = [checked_seed(one) for one in seed]
             if len(seeds) != self.num_envs:
                 raise InputError(f"seed: expected {self.num_envs} seeds, one per game, not {len(seeds)}")
-        drawn, states = np.array(seeds, np.uint64), self.states
+        drawn, states = np.array(seeds, np.uint64), self._states
         if not self._started:  # where nothing is compiled yet, all of it is compiled side by side
-            self._prepare(drawn)
-        self._share(self.num_envs, lambda at: self.game.kernels.reset_batch(states[at], self.game.template, drawn[at]))
+            self.game.kernels.prepare(self._arguments())
+        self._share(self.num_envs, lambda at: self.game.kernels.reset_batch(states[at], self._template, drawn[at]))
         self.observe()
         self.rewards[:] = 0
         self.terminated[:] = False
@@ -123,10 +137,11 @@ class BatchEnv:
         Raises:
             ValueError: if the game's ``features`` does not write as many numbers as its ``blocks`` have.
         """
+        self._allowed_known = False
         written = self._share(
             self.num_envs,
             lambda at: self.game.kernels.observe_batch(
-                self.states[at], self.observations[at], self.action_masks[at], self.seats[at]
+                self._states[at], self.observations[at], self.action_masks[at], self.seats[at]
             ),
         )
         if written[0] != (size := self.game.layout.size):
@@ -171,40 +186,64 @@ class BatchEnv:
                 f"not shape {chosen.shape} of {chosen.dtype}"
             )
         chosen = np.ascontiguousarray(chosen, np.int64)
-        kernels, cards = self.game.kernels, self._cards
-        illegal = self._share(
-            len(games), lambda at: kernels.resolve_rows(self.states, games[at], chosen[at], cards[at])
-        )
-        if any(first >= 0 for first in illegal):
-            wrong = next(
-                at.start + first for at, first in zip(self._slices(len(games)), illegal, strict=True) if first >= 0
-            )
+        games = np.ascontiguousarray(games)
+        step_rows, first_unnamed = self._entries
+        if self._allowed_known and not self._states_shown:
+            wrong = first_unnamed(self._allowed, games, chosen, self.game.num_actions)
+        else:
+            wrong = self._first_illegal(games, chosen)
+        if wrong >= 0:
             i = int(games[wrong])
-            raise IllegalAction(f"game {i}: {why_illegal(self.game, self.states[i : i + 1], int(chosen[wrong]))}")
-        if env_ids is not None:
-            self.rewards[:] = 0
-            self.terminated[:] = False
-        self._share(
-            len(games),
-            lambda at: kernels.step_rows(
-                self.states, self.game.template, games[at], cards[at], self._mode, self.observations,
-                self.action_masks, self.seats, self.rewards, self.terminated,
-            ),
+            raise IllegalAction(f"game {i}: {why_illegal(self.game, self._states[i : i + 1], int(chosen[wrong]))}")
+        self.rewards.fill(0)
+        self.terminated.fill(False)
+        fixed = (
+            self._mode, self.observations, self.action_masks, self.seats, self.rewards, self.terminated, self._allowed
         )  # fmt: skip
+        if self.num_threads == 1:
+            step_rows(self._states, self._template, games, chosen, *fixed)
+        else:
+            self._share(len(games), lambda at: step_rows(self._states, self._template, games[at], chosen[at], *fixed))
+        self._allowed_known |= games is self._all
         return self.rewards, self.terminated
 
-    def _prepare(self, seeds: npt.NDArray[np.uint64]) -> None:
-        """Says which kernels are going to be called, those that take longest to compile first."""
-        state, template, cards = self.states, self.game.template, self._cards
+    def _first_illegal(self, games: npt.NDArray[np.int64], actions: npt.NDArray[np.int64]) -> int:
+        """The first place of an action that is not legal in its game, or -1."""
+        find = self.game.kernels.first_illegal
+        found = self._share(len(games), lambda at: find(self._states, games[at], actions[at]))
+        for at, first in zip(self._slices(len(games)), found, strict=True):
+            if first >= 0:
+                return int(at.start + first)
+        return -1
+
+    @property
+    def _entries(self) -> Sequence[Callable[..., Any]]:
+        """The kernels that a step calls; kept once they are machine code."""
+        if self._machine_code is not None:
+            return self._machine_code
+        kernels, arguments = self.game.kernels, self._arguments()
+        found = [direct(getattr(kernels, name), *arguments[name]) for name in ("step_rows", "first_unnamed")]
+        if not any(isinstance(each, Switch) for each in found):
+            self._machine_code = found
+        return found
+
+    _machine_code: Sequence[Callable[..., Any]] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_machine_code"}
+
+    def _arguments(self) -> dict[str, Sequence[Any]]:
+        """Arguments of the kernels, of the types that calls will have; those that take longest to compile first."""
+        states, template, actions = self._states, self._template, self.seats
         shown = self.observations, self.action_masks, self.seats
-        self.game.kernels.prepare(
-            {
-                "step_rows": (state, template, self._all, cards, self._mode, *shown, self.rewards, self.terminated),
-                "observe_batch": (state, *shown),
-                "reset_batch": (state, template, seeds),
-                "resolve_rows": (state, self._all, cards, cards),
-            }
-        )
+        last = self._mode, *shown, self.rewards, self.terminated, self._allowed
+        return {
+            "step_rows": (states, template, self._all, actions, *last),
+            "observe_batch": (states, *shown),
+            "reset_batch": (states, template, np.zeros(self.num_envs, np.uint64)),
+            "first_illegal": (states, self._all, actions),
+            "first_unnamed": (self._allowed, self._all, actions, self.game.num_actions),
+        }
 
     @property
     def ends(self) -> npt.NDArray[np.bool_]:

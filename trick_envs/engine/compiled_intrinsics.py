@@ -18,9 +18,12 @@ from trick_envs.engine.intrinsics import (
     _MIX_1,
     _MIX_2,
     DEAL_STARTS_AT,
+    MOST_IN_VECTOR,
+    append_bits,
     clear_bytes,
     clear_deal,
     copy_bytes,
+    flags_of,
     highest_bit,
     lowest_bit,
     popcount,
@@ -29,6 +32,7 @@ from trick_envs.engine.intrinsics import (
     spill_bit_sums,
     spill_bits,
     spill_copy,
+    spill_sizes,
     spill_zeros,
     splitmix,
     write_bit_sums,
@@ -271,6 +275,108 @@ def _compiled_spill_zeros(out: Any, at: Any, length: Any) -> Any:
                     _clear_bytes(out, at + 128, length - 128)
         else:
             _clear_bytes(out, at, length)
+
+    return compiled
+
+
+@intrinsic
+def _append_bits(typing: Any, word: Any, filled: Any, bits: Any, length: Any, out: Any, at: Any) -> Any:
+    def build(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        word, filled, bits, length, out, at = args
+        integer = ir.IntType(64)
+        one, most, whole = (ir.Constant(integer, number) for number in (1, 63, 64))
+        together, total = builder.or_(word, builder.shl(bits, filled)), builder.add(filled, length)
+        before = builder.block
+        with builder.if_then(builder.icmp_signed(">=", total, whole)):
+            byte, flags = ir.VectorType(ir.IntType(8), 64), ir.VectorType(ir.IntType(1), 64)
+            target = builder.bitcast(_pointer(context, builder, signature.args[4], out, at), byte.as_pointer())
+            builder.store(builder.zext(builder.bitcast(together, flags), byte), target, align=1)
+            # What is left of ``bits`` is ``bits >> (64 - filled)``, in two steps: a shift by 64 is not defined.
+            left_over = builder.lshr(builder.lshr(bits, one), builder.sub(most, filled))
+            stored = (left_over, builder.sub(total, whole), builder.add(at, whole))
+            after = builder.block
+        results = []
+        for kept, changed in zip((together, total, at), stored, strict=True):
+            result = builder.phi(integer)
+            result.add_incoming(kept, before)
+            result.add_incoming(changed, after)
+            results.append(result)
+        return context.make_tuple(builder, signature.return_type, results)
+
+    number = types.int64
+    return types.UniTuple(number, 3)(number, number, number, number, out, number), build
+
+
+@overload(append_bits, strict=False)
+def _compiled_append_bits(word: Any, filled: Any, bits: Any, length: Any, out: Any, at: Any) -> Any:
+    return lambda word, filled, bits, length, out, at: _append_bits(word, filled, bits, length, out, at)
+
+
+@intrinsic
+def _flags_of(typing: Any, numbers: Any) -> Any:
+    """Which of 64 bytes are not 0."""
+
+    def build(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        vector, start = ir.VectorType(ir.IntType(8), 64), ir.Constant(ir.IntType(64), 0)
+        source = builder.bitcast(_pointer(context, builder, signature.args[0], args[0], start), vector.as_pointer())
+        found = builder.icmp_unsigned("!=", builder.load(source, align=1), ir.Constant(vector, [0] * 64))
+        return builder.bitcast(found, ir.IntType(64))
+
+    return types.int64(numbers), build
+
+
+@overload(flags_of, strict=False)
+def _compiled_flags_of(numbers: Any, length: Any) -> Any:
+    return lambda numbers, length: _flags_of(numbers) & ((1 << length) - 1)
+
+
+def _rotated(builder: Any, values: Any, count: Any, first: Any) -> Any:
+    """The ``count`` lowest bytes of an integer of 8, from byte ``first`` on, in a circle."""
+    width = ir.Constant(values.type, 8)
+    kept = builder.and_(values, builder.lshr(
+        ir.Constant(values.type, -1), builder.mul(width, builder.sub(ir.Constant(values.type, 8), count))
+    ))  # fmt: skip
+    later = builder.sub(builder.sub(count, first), ir.Constant(values.type, 1))  # in two steps, as above
+    beginning = builder.shl(builder.shl(kept, builder.mul(width, later)), width)
+    return builder.or_(builder.lshr(kept, builder.mul(width, first)), beginning)
+
+
+@intrinsic
+def _store_sizes(typing: Any, places: Any, count: Any, first: Any, out: Any, at: Any) -> Any:
+    """The sizes of up to 8 places: the bits of their words are counted in one vector."""
+
+    def build(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        places, count, first, out, at = args
+        words = ir.VectorType(ir.IntType(64), 16)
+        data = context.make_array(signature.args[0])(context, builder, value=places).data
+        loaded = builder.load(builder.bitcast(data, words.as_pointer()), align=8)
+        count_bits = ir.FunctionType(words, [words])
+        found = builder.call(cgutils.get_or_insert_function(builder.module, count_bits, "llvm.ctpop.v16i64"), [loaded])
+        undefined = ir.Constant(words, ir.Undefined)
+        halves = [
+            builder.shuffle_vector(
+                found, undefined, ir.Constant(ir.VectorType(ir.IntType(32), 8), list(range(half, 16, 2)))
+            )
+            for half in (0, 1)
+        ]
+        sizes = builder.trunc(builder.add(*halves), ir.VectorType(ir.IntType(8), 8))
+        turned = _rotated(builder, builder.bitcast(sizes, ir.IntType(64)), count, first)
+        target = _pointer(context, builder, signature.args[3], out, at)
+        builder.store(turned, builder.bitcast(target, ir.IntType(64).as_pointer()), align=1)
+        return context.get_dummy_value()
+
+    return types.void(places, types.int64, types.int64, out, types.int64), build
+
+
+@overload(spill_sizes, strict=False)
+def _compiled_spill_sizes(places: Any, count: Any, first: Any, out: Any, at: Any) -> Any:
+    def compiled(places: Any, count: Any, first: Any, out: Any, at: Any) -> None:
+        if count <= MOST_IN_VECTOR and at + MOST_IN_VECTOR <= out.shape[0]:
+            _store_sizes(places, count, first, out, at)
+        else:
+            for k in range(count):
+                i = first + k - count * (first + k >= count)
+                out[at + k] = _popcount(places[i, 0]) + _popcount(places[i, 1])
 
     return compiled
 

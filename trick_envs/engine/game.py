@@ -145,7 +145,7 @@ class GameType:
         known = GAMES_BY_NAME
         return bind_kernels(
             self.modules, self.name, self.title, self.folder, self.phases, self.hands_seen,
-            lambda: known.get(self.name) is self,
+            lambda: known.get(self.name) is self, any(self.deck(players).copies == 2 for players in self.players),
         )  # fmt: skip
 
     def __repr__(self) -> str:

@@ -90,6 +90,41 @@ def spill_zeros(out: Any, at: int, length: int) -> None:
     clear_bytes(out, at, length)
 
 
+def append_bits(word: int, filled: int, bits: int, length: int, out: Any, at: int) -> tuple[int, int, int]:
+    """Appends the ``length`` lowest bits (64 at most; the others are 0) of ``bits`` to the ``filled`` bits in ``word``.
+
+    Whenever 64 are together, they are stored as 64 bytes, 0 or 1, from ``out[at]`` on. Returns the new ``word`` (what
+    has not been stored yet), ``filled`` (below 64) and ``at``.
+    """
+    filled, length = int(filled), int(length)
+    together = int(word) | ((int(bits) & ((1 << length) - 1)) << filled)
+    if filled + length < 64:
+        return together, filled + length, at
+    write_bit_sums(together & _WORD, 0, out, at, 64)
+    return together >> 64, filled + length - 64, at + 64
+
+
+def flags_of(numbers: Any, length: int) -> int:
+    """Which of the first ``length`` (63 at most) numbers of an ``int8`` array of a record are not 0, as bits."""
+    flags = 0
+    for k in range(length):
+        flags |= int(numbers[k] != 0) << k
+    return flags
+
+
+MOST_IN_VECTOR = 8  # places
+
+
+def spill_sizes(places: Any, count: int, first: int, out: Any, at: int) -> None:
+    """Writes how many cards lie in each of ``count`` places (an array of the record), ``first`` first, in a circle.
+
+    With a ``count`` of up to ``MOST_IN_VECTOR``, that many bytes from ``out[at]`` on may be overwritten.
+    """
+    for k in range(count):
+        held = places[(first + k) % count]
+        out[at + k] = popcount(held[0]) + popcount(held[1])
+
+
 def copy_bytes(source: Any, start: int, out: Any, at: int, length: int) -> None:
     """``out[at:at + length] = source[start:start + length]`` for one-dimensional arrays of one-byte items."""
     out[at : at + length] = source[start : start + length]

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from trick_envs.engine.cards import WORD, CardSet
 from trick_envs.engine.compile import rule
-from trick_envs.engine.intrinsics import spill_bit_sums, spill_bits, spill_copy, spill_zeros
+from trick_envs.engine.intrinsics import append_bits, spill_bit_sums, spill_bits, spill_copy, spill_zeros
 from trick_envs.engine.state import Bytes, Numbers, State
 from trick_envs.engine.table import relative
 
@@ -100,6 +100,25 @@ def write_cards(state: State, held: CardSet, out: Bytes, at: int) -> int:
     else:  # one pack leaves the second word empty
         spill_bit_sums(held[0], held[1], out, at, state.kinds)
     return at + state.kinds
+
+
+@rule
+def append_cards(state: State, held: CardSet, word: int, filled: int, out: Bytes, at: int) -> tuple[int, int, int]:
+    """``append_bits`` of a set of cards of one pack."""
+    length, low = int(state.kinds), int(held[0]) | (int(held[1]) << WORD)
+    if length > 64:
+        word, filled, at = append_bits(word, filled, low, 64, out, at)
+        length, low = length - 64, held[1] >> (64 - WORD)
+    return append_bits(word, filled, low, length, out, at)
+
+
+@rule
+def append_zeros(length: int, word: int, filled: int, out: Bytes, at: int) -> tuple[int, int, int]:
+    """``append_bits`` of any number of zeros."""
+    while length > 64:
+        word, filled, at = append_bits(word, filled, 0, 64, out, at)
+        length -= 64
+    return append_bits(word, filled, 0, length, out, at)
 
 
 @rule

@@ -198,7 +198,7 @@ _BITS = bytes.maketrans(b"01", b"\0\1")
 
 def _bytes_of(bits: int, length: int) -> bytes:
     """The lowest bits of a number, one byte each."""
-    return f"{bits & ((1 << length) - 1):0{length}b}"[::-1].encode().translate(_BITS)
+    return f"{int(bits) & ((1 << int(length)) - 1):0{length}b}"[::-1].encode().translate(_BITS)
 
 
 def _write_bits(low: int, high: int, split: int, out: Any, at: int, length: int) -> None:
@@ -212,6 +212,15 @@ def _write_bit_sums(one: int, other: int, out: Any, at: int, length: int) -> Non
         if other:
             data = bytes(map(int.__add__, data, _bytes_of(int(other), length)))
         _store(data, out, at)
+
+
+def _append_bits(word: int, filled: int, bits: int, length: int, out: Any, at: int) -> tuple[int, int, int]:
+    filled, length = int(filled), int(length)  # what hangs on a number of an array may be one of NumPy's
+    together, filled = int(word) | ((int(bits) & ((1 << length) - 1)) << filled), filled + length
+    if filled < 64:
+        return together, filled, at
+    _store(_bytes_of(together, 64), out, at)
+    return together >> 64, filled - 64, at + 64
 
 
 def _clear_bytes(out: Any, at: int, length: int) -> None:
@@ -236,6 +245,7 @@ _INSTEAD: dict[Any, Function] = {
     intrinsics.spill_zeros: _clear_bytes,
     intrinsics.copy_bytes: _copy_bytes,
     intrinsics.spill_copy: _copy_bytes,
+    intrinsics.append_bits: _append_bits,
 }
 
 # --- functions that call each other --------------------------------------------------------------------------------

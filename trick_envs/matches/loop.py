@@ -35,7 +35,9 @@ class Tables(Protocol):
     observations: npt.NDArray[np.int8]
     action_masks: npt.NDArray[np.int8]
     seats: npt.NDArray[np.int64]
-    states: States
+
+    @property
+    def states(self) -> States: ...
 
 
 def play_on(table: Table, choose: Callable[[int], int], learner: int = NOBODY) -> None:

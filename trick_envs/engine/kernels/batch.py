@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from trick_envs.engine.intrinsics import prefetch
-from trick_envs.engine.kernels.binding import kernel
-from trick_envs.engine.kernels.observing import scratch_row, write_mask, write_row
-from trick_envs.engine.kernels.playing import advance, checked_card, pay, start_match
+from trick_envs.engine.cards import WORD, cards, has
+from trick_envs.engine.hooks import legal
+from trick_envs.engine.intrinsics import SLACK, prefetch, spill_bit_sums, spill_bits, write_bits
+from trick_envs.engine.kernels.binding import TWO_PACKS, kernel
+from trick_envs.engine.kernels.observing import scratch_row, write_mask, write_observation, write_row
+from trick_envs.engine.kernels.playing import advance, kinds_of, pay, resolve_card, start_match
 from trick_envs.engine.rng import draw_seed
 from trick_envs.engine.state import OVER, Bytes, Flags, Numbers, Rewards, States, Streams
 
@@ -30,14 +32,17 @@ def observe_batch(states: States, observations: Bytes, masks: Bytes, seats: Numb
 
 
 @kernel
-def resolve_rows(states: States, env_ids: Numbers, actions: Numbers, cards: Numbers) -> int:
-    """Writes the card that ``actions[k]`` names in game ``env_ids[k]``; returns the first illegal ``k``, or -1."""
+def first_unnamed(named: Numbers, env_ids: Numbers, actions: Numbers, kinds: int) -> int:
+    """The first ``k`` for which ``actions[k]`` is not in the set ``named[env_ids[k]]``, or -1."""
     for k in range(env_ids.shape[0]):
-        prefetch(states, env_ids[k] + 1)
-        cards[k] = checked_card(states[env_ids[k]], actions[k])
-        if cards[k] < 0:
+        action = actions[k]
+        if action < 0 or action >= kinds or not has(cards(named[env_ids[k]]), action):
             return k
     return -1
+
+
+AHEAD = 8  # rows that vectors written at the end of one may reach
+REACH = 4 * SLACK  # bytes
 
 
 @kernel
@@ -45,29 +50,46 @@ def step_rows(
     states: States,
     template: States,
     env_ids: Numbers,
-    cards: Numbers,
+    actions: Numbers,
     mode: int,
     observations: Bytes,
     masks: Bytes,
     seats: Numbers,
     rewards: Rewards,
     terminated: Flags,
+    allowed: Numbers,
 ) -> None:
-    """Plays a legal action in each of these records, starts the next match where one ended, and writes observations."""
+    """Plays a legal action in each of these records, starts the next match where one ended, and writes observations.
+
+    ``allowed`` gets the actions that are legal now, as sets.
+    ``rewards`` and ``terminated`` are 0 before, and stay so where no deal and no match ends. Where the next ``AHEAD``
+    rows are written after this one, in their order, whole vectors go straight to their place, and may overwrite them.
+    """
+    count, size, kinds = env_ids.shape[0], observations.shape[1], masks.shape[1]
+    wide = size * AHEAD >= REACH and kinds * AHEAD >= REACH
+    all_seen, all_masks = observations.reshape(observations.size), masks.reshape(masks.size)
     scratch = scratch_row(observations)
-    for k in range(env_ids.shape[0]):
+    for k in range(count):
         i = env_ids[k]
         state = states[i]
         prefetch(states, i + 1)
-        terminated[i] = 0
-        if advance(state, cards[k]):
+        card = actions[k]
+        if TWO_PACKS:
+            card = resolve_card(state, card)
+        if advance(state, card):
             pay(state, mode, rewards[i])
             if state.phase == OVER:
                 terminated[i] = 1
                 start_match(states, i, template, draw_seed(state))
-        else:
-            for seat in range(state.num_players):
-                rewards[i, seat] = 0.0
         seats[i] = state.seat
-        write_mask(state, masks[i])
-        write_row(state, seats[i], scratch, observations, i)
+        named, ahead = kinds_of(state, legal(state)), k + AHEAD
+        allowed[i, 0], allowed[i, 1] = named
+        if wide and ahead < count and env_ids[ahead] == i + AHEAD:
+            if kinds <= WORD:
+                spill_bit_sums(named[0], 0, all_masks, i * kinds, kinds)
+            else:
+                spill_bits(named[0], named[1], WORD, all_masks, i * kinds, kinds)
+            write_observation(state, seats[i], all_seen, i * size)
+        else:
+            write_bits(named[0], named[1], WORD, masks[i], 0, kinds)
+            write_row(state, seats[i], scratch, observations, i)

@@ -22,6 +22,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 # Compile-time constants: a game's copies of the kernels have the game's own values.
 PHASES_OF_GAME: tuple[int, ...] = ()
 HANDS_SEEN = False
+TWO_PACKS = True  # whether the deck of a table may have two cards of a kind: without, the code for them is left out
 
 _KERNELS: dict[str, Callable[..., Any]] = {}
 _MODULES = ("kernels.batch", "kernels.seats", "search.playouts", "search.tree")  # they import the others
@@ -126,6 +127,7 @@ def bind_kernels(
     phases: Sequence[int],
     hands_seen: bool,
     known: Callable[[], bool],
+    two_packs: bool = True,
 ) -> Kernels:
     """All kernels, bound to the hooks that a game's modules define.
 
@@ -137,13 +139,14 @@ def bind_kernels(
         phases: that occur in the game.
         hands_seen: whether a seat may come to know cards in the hands of others.
         known: whether another process finds the game by its name.
+        two_packs: whether there are two cards of a kind at any of its tables.
 
     Raises:
         TypeError: if the game lacks a hook that every game has to define, or two of its modules define the same one.
     """
     for name_of_module in _MODULES:
         importlib.import_module(f"trick_envs.engine.{name_of_module}")
-    bound: dict[str, Any] = {"PHASES_OF_GAME": tuple(phases), "HANDS_SEEN": hands_seen}
+    bound: dict[str, Any] = {"PHASES_OF_GAME": tuple(phases), "HANDS_SEEN": hands_seen, "TWO_PACKS": two_packs}
     for hook in (*hooks.REQUIRED, *hooks.OPTIONAL):
         defined = [getattr(module, hook) for module in modules if _defines(module, hook)]
         if not defined and hook in hooks.RENAMED:

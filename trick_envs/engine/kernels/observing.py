@@ -4,14 +4,36 @@ from __future__ import annotations
 
 import numpy as np
 
-from trick_envs.engine.cards import WORD, cards, intersection
+from trick_envs.engine.cards import WORD, CardSet, cards, intersection
 from trick_envs.engine.hooks import features, hidden_state, legal
-from trick_envs.engine.intrinsics import SLACK, clear_bytes, copy_bytes, spill_zeros, write_bits
-from trick_envs.engine.kernels.binding import HANDS_SEEN, PHASES_OF_GAME, kernel, noinline
+from trick_envs.engine.intrinsics import (
+    SLACK,
+    append_bits,
+    clear_bytes,
+    copy_bytes,
+    flags_of,
+    spill_bit_sums,
+    spill_sizes,
+    write_bits,
+)
+from trick_envs.engine.kernels.binding import HANDS_SEEN, PHASES_OF_GAME, TWO_PACKS, kernel, noinline
 from trick_envs.engine.kernels.playing import kinds_of, step_one
-from trick_envs.engine.observation import write_by_seat, write_cards, write_number
+from trick_envs.engine.observation import (
+    append_cards,
+    append_zeros,
+    write_by_seat,
+    write_cards,
+    write_flags,
+    write_number,
+)
 from trick_envs.engine.state import OVER, Bytes, Rewards, State, States
-from trick_envs.engine.table import hand_size, left, rank, relative, suit
+from trick_envs.engine.table import left, rank, relative, suit
+
+
+@kernel
+def known_cards(state: State, observer: int, seat: int) -> CardSet:
+    """What the observer knows of another hand."""
+    return intersection(cards(state.hand[seat]), cards(state.seen[observer]))
 
 
 @kernel
@@ -20,7 +42,7 @@ def write_known(state: State, observer: int, out: Bytes, at: int) -> int:
     seat = observer
     for _ in range(state.num_players - 1):
         seat = left(state, seat)
-        at = write_cards(state, intersection(cards(state.hand[seat]), cards(state.seen[observer])), out, at)
+        at = write_cards(state, known_cards(state, observer, seat), out, at)
     return at
 
 
@@ -34,49 +56,74 @@ def write_mask(state: State, out: Bytes) -> None:
     write_bits(named[0], named[1], WORD, out, 0, state.kinds)
 
 
+@kernel
+def begin_row(state: State, observer: int, out: Bytes, at: int) -> int:
+    """The blocks ``hand``, ``known``, ``gone``, ``table`` (still empty) and ``void``; returns where they end.
+
+    All of them are bits, but for a game of two packs. They are put together in a word, and 64 become bytes at a time:
+    a vector for each block would overlap the next one, and cross lines of memory.
+    """
+    n, suits, seat = state.num_players, state.num_suits, observer
+    empty, voids = n * (suits + state.num_ranks), n * suits
+    word, filled = 0, 0
+    if not TWO_PACKS or state.copies == 1:
+        word, filled, at = append_cards(state, cards(state.hand[observer]), word, filled, out, at)
+        if HANDS_SEEN:
+            for _ in range(n - 1):
+                seat = left(state, seat)
+                word, filled, at = append_cards(state, known_cards(state, observer, seat), word, filled, out, at)
+            seat = observer
+        for _ in range(n):
+            word, filled, at = append_cards(state, cards(state.gone[seat]), word, filled, out, at)
+            seat = left(state, seat)
+    else:
+        at = write_cards(state, cards(state.hand[observer]), out, at)
+        if HANDS_SEEN:
+            at = write_known(state, observer, out, at)
+        for _ in range(n):
+            at = write_cards(state, cards(state.gone[seat]), out, at)
+            seat = left(state, seat)
+    word, filled, at = append_zeros(empty, word, filled, out, at)
+    if voids < 64:
+        flags, before = flags_of(state.void, voids), observer * suits
+        turned = (flags >> before) | ((flags & ((1 << before) - 1)) << (voids - before))
+        word, filled, at = append_bits(word, filled, turned, voids, out, at)
+        spill_bit_sums(word, 0, out, at, filled)
+        return at + filled
+    spill_bit_sums(word, 0, out, at, filled)
+    return write_by_seat(state, state.void, suits, observer, out, at + filled)
+
+
 @noinline
 @kernel
 def write_observation(state: State, observer: int, out: Bytes, at: int) -> int:
     """What ``trick_envs/engine/observation.py`` lists, from ``out[at]`` on; returns where it ends."""
     n, suits, ranks = state.num_players, state.num_suits, state.num_ranks
-    at = write_cards(state, cards(state.hand[observer]), out, at)
-    if HANDS_SEEN:
-        at = write_known(state, observer, out, at)
-    seat = observer
-    for _ in range(n):
-        at = write_cards(state, cards(state.gone[seat]), out, at)
-        seat = seat + 1 if seat + 1 < n else 0
-
-    spill_zeros(out, at, n * (suits + ranks))
+    width = suits + ranks
+    at = begin_row(state, observer, out, at)
+    table = at - n * (suits + width)
     for i in range(state.trick_size):
-        card = state.trick[i]
-        slot = at + relative(state, state.trick_seat[i], observer) * (suits + ranks)
-        out[slot + suit(state, card)] = 1
-        out[slot + suits + rank(state, card)] = 1
-    at += n * (suits + ranks)
+        card, seat = state.trick[i], state.trick_seat[i]
+        its_suit, its_rank = suit(state, card), rank(state, card)
+        slot = table + relative(state, seat, observer) * width
+        out[slot + its_suit] = 1
+        out[slot + suits + its_rank] = 1
 
-    at = write_by_seat(state, state.void, suits, observer, out, at)
-    seat = observer
-    for i in range(n):
-        out[at + i] = hand_size(state, seat)
-        seat = seat + 1 if seat + 1 < n else 0
-    at += n
-
-    for i in range(len(PHASES_OF_GAME)):
-        out[at + i] = state.phase == PHASES_OF_GAME[i]
-    at += len(PHASES_OF_GAME)
-    spill_zeros(out, at, 2 * n)
+    spill_sizes(state.hand, n, observer, out, at)
+    phases, flags = len(PHASES_OF_GAME), 0
+    for i in range(phases):
+        flags |= (state.phase == PHASES_OF_GAME[i]) << i
     if state.phase != OVER:
-        out[at + relative(state, state.seat, observer)] = 1
-    out[at + n + relative(state, state.dealer, observer)] = 1
-    at += 2 * n
+        flags |= 1 << (phases + relative(state, state.seat, observer))
+    flags |= 1 << (phases + n + relative(state, state.dealer, observer))
+    at = write_flags(flags, phases + 2 * n, out, at + n)
 
     at = write_number(state.deal_number, out, at)
     at = write_number(max(state.num_deals - state.deal_number - 1, 0), out, at)
     seat = observer
     for _ in range(n):
         at = write_number(state.score[seat], out, at)
-        seat = seat + 1 if seat + 1 < n else 0
+        seat = left(state, seat)
     return features(state, observer, out, at)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from trick_envs.engine.cards import CardSet, first, is_empty, nth, rest, size
 from trick_envs.engine.hooks import evaluate_card, legal
-from trick_envs.engine.kernels.binding import kernel
+from trick_envs.engine.kernels.binding import TWO_PACKS, kernel
 from trick_envs.engine.kernels.playing import advance, kinds_of, resolve_copy, start_match
 from trick_envs.engine.rng import draw_from, draw_seed
 from trick_envs.engine.state import OVER, Bytes, Numbers, State, States, Streams
@@ -17,7 +17,7 @@ def random_card(state: State, streams: Streams, i: int) -> int:
     allowed = legal(state)
     named = kinds_of(state, allowed)
     action = nth(named, draw_from(streams, i, size(named)))
-    return action if state.copies == 1 else resolve_copy(state, allowed, action)
+    return resolve_copy(state, allowed, action) if TWO_PACKS else action
 
 
 @kernel

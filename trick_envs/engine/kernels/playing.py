@@ -7,7 +7,7 @@ import numpy as np
 from trick_envs.engine.cards import WORD, CardSet, cards, has
 from trick_envs.engine.hooks import begin, legal, match_over, next_dealer, play, score_deal, standing
 from trick_envs.engine.intrinsics import clear_deal, popcount
-from trick_envs.engine.kernels.binding import kernel
+from trick_envs.engine.kernels.binding import TWO_PACKS, kernel
 from trick_envs.engine.rng import draw, draw_seed, seed_rng
 from trick_envs.engine.state import MAX_PLAYERS, OVER, Bytes, Numbers, Rewards, State, States
 from trick_envs.engine.table import deal_hands, shuffle, sort_deck
@@ -108,7 +108,9 @@ def pay(state: State, mode: int, rewards: Rewards) -> None:
 @kernel
 def kinds_of(state: State, some: CardSet) -> CardSet:
     """The kinds of some cards: what a player may name to play one of them."""
-    return some if state.copies == 1 else (some[0] | some[1], 0)
+    if not TWO_PACKS or state.copies == 1:
+        return some
+    return some[0] | some[1], 0
 
 
 @kernel
@@ -118,7 +120,7 @@ def resolve_copy(state: State, allowed: CardSet, action: int) -> int:
     Of two copies it is the one that more seats know of: to them, the card that they know of is the one played.
     """
     one = has(allowed, action)
-    if state.copies == 1:
+    if not TWO_PACKS or state.copies == 1:
         return action if one else -1
     other = has(allowed, action + WORD)
     if one and other:
