@@ -13,7 +13,7 @@ from ray.tune.registry import register_env
 import trick_envs
 from trick_envs.evaluation.duplicate import evaluate
 
-SAMPLES = int(sys.argv[1]) if len(sys.argv) > 1 else 200_000
+SAMPLES = int(sys.argv[1]) if len(sys.argv) > 1 else 300_000
 SETTINGS = {"mask_key": "action_mask", "observation_key": "observations", "end_mask": "ones", "num_deals": 1}
 
 

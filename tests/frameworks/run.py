@@ -239,7 +239,7 @@ def train_quickstart(python: Path, seconds: float, folder: Path) -> tuple[int, f
         command = ["-m", "trick_envs.cli", "train", QUICKSTART, "--folder", folder, *settings]
         return run(python, *command)[1]
 
-    sizes = (65_536, 262_144)
+    sizes = (65_536, 131_072)
     short, long = (train(size) for size in sizes)
     samples = max(sizes[1], int(sizes[1] + (seconds - long) * (sizes[1] - sizes[0]) / max(long - short, 1e-3)))
     return samples, train(samples)
