@@ -125,7 +125,7 @@ def test_what_the_games_share_cannot_be_set_or_called():
     env = make_vec_env(PEPPER, 2)
     with pytest.raises(AttributeError, match="'seat' cannot be set: make the games with the arguments"):
         env.set_attr("seat", 3)
-    with pytest.raises(AttributeError, match="expected 'action_masks' or 'render', not 'record'"):
+    with pytest.raises(AttributeError, match="expected 'action_masks', 'history' or 'render', not 'record'"):
         env.env_method("record")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import pickle
 import re
@@ -28,7 +29,7 @@ from trick_envs.agents import GreedyAgent, RandomAgent
 from trick_envs.engine.registry import load_game
 from trick_envs.errors import FolderInUseError
 from trick_envs.evaluation import bench
-from trick_envs.evaluation.duplicate import evaluate, lineups, make_result, play_deals, play_margins
+from trick_envs.evaluation.duplicate import evaluate, lineups, make_result, play_deals, play_margins, reverse_margins
 from trick_envs.evaluation.intervals import half_width_95
 from trick_envs.evaluation.seeds import Purpose, match_seeds, player_seeds
 from trick_envs.files import locked, replacing, write_text
@@ -523,3 +524,34 @@ def test_batches_are_measured_at_two_sizes(monkeypatch: pytest.MonkeyPatch) -> N
     assert all(rate > 0 for measured in figures.values() for rate in measured.values())
     with pytest.raises(ValueError, match="there is no section 'speed'; expected playouts, batch, batch_4096"):
         bench.run_bench(["speed"], [], QUIET)
+
+
+def test_all_seatings_are_every_way_to_seat_both_players() -> None:
+    four = lineups(load_game("hearts"), "all")
+    assert len(four) == 14
+    assert {tuple(row) for row in four.tolist()} == set(itertools.product((0, 1), repeat=4)) - {(0,) * 4, (1,) * 4}
+    assert len(lineups(load_game("pepper"), "all")) == 30
+    with pytest.raises(ValueError, match="played by teams, which stay together"):
+        lineups(load_game("double_deck_whist"), "all")
+    with pytest.raises(ValueError, match="seatings: expected 'alone' or 'all', not 'some'"):
+        lineups(load_game("pepper"), "some")
+
+
+def test_a_margin_over_all_seatings_counts_every_seat_once() -> None:
+    game, seed, deals = load_game("donguri", 3, 1), 5, 6
+    greedy, chance = GreedyAgent(game), RandomAgent()
+    margins = play_margins(game, (greedy, chance), Purpose.FINAL, seed, 2, deals, seatings="all")
+    np.testing.assert_array_equal(
+        margins[:, :2], play_margins(game, (greedy, chance), Purpose.FINAL, seed, 2, deals)
+    )  # with three seats, all seatings are those of one alone, both ways
+    chance.seed(player_seeds(Purpose.FINAL, seed)[1])
+    who = lineups(game, "all")
+    points = play_deals(game, (greedy, chance), match_seeds(Purpose.FINAL, seed, 2, deals), None, who)
+    for deal in range(deals):
+        own, others = (points[deal][who == index] for index in (0, 1))
+        assert len(own) == len(others) == 9
+        assert margins[deal, 2] == pytest.approx(own.mean() - others.mean())
+    turned = reverse_margins(margins)
+    assert turned.tolist() == [[-many, -one, -every] for one, many, every in margins.tolist()]
+    assert make_result("greedy", "random", margins).margin == pytest.approx(margins[:, 2].mean())
+    assert make_result("greedy", "random", margins).margin_as_one == pytest.approx(margins[:, 0].mean())

@@ -11,14 +11,26 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers import TABLES, every_game, every_table, greedy_action, legal_of, look, random_positions, step, twin_setup
+from helpers import (
+    TABLES,
+    every_game,
+    every_table,
+    greedy_action,
+    legal_of,
+    look,
+    random_positions,
+    start,
+    step,
+    twin_setup,
+)
 
 from trick_envs.engine.cards import WORD, members
 from trick_envs.engine.game import Game
+from trick_envs.engine.history import LoggedDeal, PlayLog, Recall, history_layout
 from trick_envs.engine.inspect import places
 from trick_envs.engine.kernels.playing import DEAL_ENDED
-from trick_envs.engine.registry import game_type, load_game
-from trick_envs.engine.state import PASS, State, fields
+from trick_envs.engine.registry import game_names, game_type, load_game
+from trick_envs.engine.state import LEAD, PASS, State, fields
 from trick_envs.engine.table import card_flags
 from trick_envs.games.tricky_express.rules import EXCHANGED, RIGHT
 
@@ -307,3 +319,153 @@ def test_the_whole_state_shows_every_hand(name, players):
 
 def hands(game: Game, states: Any) -> list[list[str]]:
     return [game.deck.format_all(members(row)) for row in states["hand"][0]]
+
+
+# --- what happened before -----------------------------------------------------------------------------------------
+
+
+class Past:
+    """A deal and its first plays, which can be played again with other cards."""
+
+    def __init__(self, game: Game, order: Any, dealer: int, actions: list[int]) -> None:
+        self.game, self.order, self.dealer, self.actions = game, order, dealer, actions
+        self.states = start(game, 0)
+        game.kernels.deal_order(self.states, order, dealer)
+        self.seats: list[int] = []
+        self.phases: list[int] = []
+        for action in actions:
+            if action not in legal_of(game, self.states):
+                raise ValueError("illegal")
+            self.seats.append(int(self.states["seat"][0]))
+            self.phases.append(int(self.states["phase"][0]))
+            game.kernels.play_without_dealing(self.states, action)
+
+    @property
+    def logged(self) -> list[LoggedDeal]:
+        return [LoggedDeal(self.dealer, self.order, self.actions)]
+
+    def history(self, seat: int) -> bytes:
+        return Recall(self.game).history(self.logged, seat).tobytes()
+
+    def blocks(self, seat: int) -> bytes:
+        log, out = PlayLog(self.game, 1), np.zeros((1, history_layout(self.game).size), np.int8)
+        log.load(self.logged)
+        log.write(np.zeros(1, np.int64), np.array([seat]), out)
+        return out.tobytes()
+
+    def twin(self, observer: int, one: int, other: int) -> Past | None:
+        """The world in which two cards are dealt (and passed by others) in each other's place, if play allows it."""
+        order, kind = self.order.copy(), self.game.deck.kind
+        order[self.order == one], order[self.order == other] = other, one
+        exchanged = {kind(one): kind(other), kind(other): kind(one)}
+        actions = [
+            exchanged.get(action, action) if phase == PASS and seat != observer else action
+            for action, phase, seat in zip(self.actions, self.phases, self.seats, strict=True)
+        ]
+        try:
+            return Past(self.game, order, self.dealer, actions)
+        except ValueError:
+            return None
+
+
+@cache
+def pasts(game: Game) -> list[Past]:
+    """Beginnings of random deals, of different lengths."""
+    found, rng = [], np.random.default_rng(8)
+    for seed in range(8):
+        states, actions = start(game, seed), list[int]()
+        order, dealer, stop = states["order"][0].copy(), int(states["dealer"][0]), int(rng.integers(3, 60))
+        while len(actions) < stop and states["tricks"][0] < game.hand_size // 2:
+            actions.append(int(rng.choice(legal_of(game, states))))
+            game.kernels.play_without_dealing(states, actions[-1])
+        found.append(Past(game, order, dealer, actions))
+    return found
+
+
+def never_seen(past: Past, observer: int) -> list[int]:
+    """The cards of which the observer has seen nothing so far."""
+    events = Recall(past.game).history(past.logged, observer)
+    named = set(events[:, 3].tolist())
+    return [card for card in past.game.deck.cards if past.game.deck.kind(card) not in named]
+
+
+@every_table
+def test_histories_are_equal_in_worlds_that_have_looked_alike(name, players):
+    game, rng, tried = twin_setup(name, players), np.random.default_rng(9), 0
+    for past in pasts(game):
+        for observer in seats_at(game, rng):
+            hidden = never_seen(past, observer)
+            for _ in range(4 if len(hidden) > 1 else 0):
+                one, other = (int(card) for card in rng.choice(hidden, 2, replace=False))
+                twin = past.twin(observer, one, other)
+                if twin is not None:
+                    assert twin.history(observer) == past.history(observer)
+                    assert twin.blocks(observer) == past.blocks(observer)
+                    assert look(game, twin.states, observer) == look(game, past.states, observer)
+                    tried += 1
+    assert tried > 15
+
+
+@every_table
+def test_another_card_that_a_seat_has_seen_is_another_history(name, players):
+    game, rng, tried = twin_setup(name, players), np.random.default_rng(10), 0
+    for past in pasts(game):
+        for observer in seats_at(game, rng):
+            hidden, dealt = never_seen(past, observer), game.hand_size
+            own = past.order[observer * dealt : (observer + 1) * dealt].tolist()
+            for one in rng.choice(own, 3, replace=False):
+                twin = past.twin(observer, int(one), int(rng.choice(hidden))) if hidden else None
+                if twin is not None:
+                    assert twin.history(observer) != past.history(observer)
+                    tried += 1
+    assert tried > 3
+
+
+@every_table
+def test_another_play_is_another_history_for_everybody_who_sees_it(name, players):
+    game, rng, tried = twin_setup(name, players), np.random.default_rng(11), 0
+    for past in pasts(game):
+        acting, secret = int(past.states["seat"][0]), int(past.states["phase"][0]) == PASS
+        after = [Past(game, past.order, past.dealer, [*past.actions, a]) for a in legal_of(game, past.states)[:3]]
+        for observer in seats_at(game, rng) if len(after) > 1 else ():
+            told = {each.history(observer) for each in after}
+            if not secret or observer == acting:
+                assert len(told) == len(after)
+            else:
+                assert len(told) == 1 or int(after[0].states["phase"][0]) != PASS  # the cards have changed hands
+            tried += 1
+    assert tried > 5
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in game_names() if name not in TWO_PACKS]
+)  # order decides who draws what
+def test_a_history_knows_which_of_two_tricks_was_first_though_the_position_does_not(name):
+    """Two tricks that the same seat has led and taken, in either order."""
+    game, tried = twin_setup(name, game_type(name).default_players), 0
+    rng = np.random.default_rng(12)
+    for seed in range(3000):
+        states, actions, ends, leaders = start(game, seed), list[int](), list[int](), list[int]()
+        order, dealer = states["order"][0].copy(), int(states["dealer"][0])
+        while states["tricks"][0] < 3:
+            if states["phase"][0] == LEAD and int(states["tricks"][0]) == len(ends):
+                leaders.append(int(states["seat"][0]))
+                ends.append(len(actions))
+            actions.append(int(rng.choice(legal_of(game, states))))
+            game.kernels.play_without_dealing(states, actions[-1])
+        if {*leaders[1:], int(states["seat"][0])} != {leaders[1]}:
+            continue
+        before, one, two = actions[: ends[1]], actions[ends[1] : ends[2]], actions[ends[2] :]
+        try:
+            past, other = (Past(game, order, dealer, [*before, *tricks]) for tricks in (one + two, two + one))
+        except ValueError:
+            continue
+        if any(look(game, past.states, seat) != look(game, other.states, seat) for seat in range(game.num_players)):
+            continue  # what was drawn, or how the prices moved, hangs on the order
+        for seat in range(game.num_players):
+            assert past.history(seat) != other.history(seat)
+            assert past.blocks(seat) != other.blocks(seat)
+        tried += 1
+        if tried == 3:
+            return
+    raise AssertionError("no two such tricks were found")

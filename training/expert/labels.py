@@ -143,7 +143,9 @@ def _play(
 ) -> Labels:  # fmt: skip
     config, stage = task.config, task.stage
     rng = np.random.default_rng((config.seed, int(Purpose.TRAINING), task.number))
-    games = BatchEnv(config.game, stage.games, config.num_players, config.num_deals, config.reward, **config.options)
+    games = BatchEnv(
+        config.game, stage.games, config.num_players, config.num_deals, config.reward, **dict[str, Any](config.options)
+    )
     first = SEEDS_PER_RUN // 2 + task.number * stage.games % (SEEDS_PER_RUN // 2 - stage.games)
     games.reset(match_seeds(Purpose.TRAINING, config.seed, first, stage.games))
     opponent_of = np.where(

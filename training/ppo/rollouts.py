@@ -53,7 +53,9 @@ class Standing:
 
 def self_play_env(config: RunConfig, num_envs: int, seed: int, files: PolicyFiles) -> SelfPlayVecEnv:
     """So many games of a run, the first of which begins with the match ``seed``."""
-    games = BatchEnv(config.game, num_envs, config.num_players, config.num_deals, config.reward, **config.options)
+    games = BatchEnv(
+        config.game, num_envs, config.num_players, config.num_deals, config.reward, **dict[str, Any](config.options)
+    )
     if config.opponent is None:
         return SelfPlayVecEnv(games, seed)
     _, player_seed = player_seeds(Purpose.TRAINING, config.seed)

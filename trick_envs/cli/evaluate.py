@@ -63,6 +63,14 @@ def evaluate(
         ),
     ] = False,
     half_width: HalfWidthOption = None,
+    seatings: Annotated[
+        str,
+        typer.Option(
+            "--seatings",
+            help="alone: every deal with one player among opponents and one opponent among players, in every seat; "
+            "all: in every way that seats both (14 with four seats).",
+        ),
+    ] = "alone",
     seed: SeedOption = 0,
     split: SplitOption = None,
     publish: PublishOption = False,
@@ -85,7 +93,7 @@ def evaluate(
     if deals is None:
         deals = UNDECIDED if until_decided else 200
     purpose, loaded = _purpose(split, publish), load_game(game, num_players, 1)
-    plan = make_plan(loaded, specs, deals, half_width, seed, purpose, True, until_decided)
+    plan = make_plan(loaded, specs, deals, half_width, seed, purpose, True, until_decided, seatings)
     target = folder or _arena_folder(plan)
     with resumable_arena():
         standings = play_schedule(plan, target, workers, ray)
@@ -94,7 +102,7 @@ def evaluate(
     out.print(results_table(results, standings.title, verdicts))
     out.print(f"deals saved in: {target}", highlight=False, soft_wrap=True)
     if json_file is not None:
-        head = standings.about()
+        head = {**standings.about(), **({"seatings": seatings} if seatings != "alone" else {})}
         entries = [result.as_dict() for result in results]
         if until_decided:
             entries = [{**entry, "verdict": verdict} for entry, verdict in zip(entries, verdicts, strict=True)]
@@ -163,7 +171,8 @@ def _purpose(split: Split | None, publish: bool) -> Purpose:
 def _arena_folder(plan: Plan) -> Path:
     """The default folder: one per game, seed and purpose, as an arena's folder holds the deals of one of each."""
     seed = f"-seed-{plan.seed}" if plan.seed else ""
-    folder = Path("runs") / f"arena-{plan.game.name}-{plan.game.num_players}{seed}"
+    seats = "-all-seatings" if plan.seatings == "all" else ""
+    folder = Path("runs") / f"arena-{plan.game.name}-{plan.game.num_players}{seed}{seats}"
     if plan.purpose != Purpose.TEST:
         return folder
     new, old = (folder.with_name(f"{folder.name}-{end}") for end in ("test", "publish"))

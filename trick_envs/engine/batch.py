@@ -15,6 +15,7 @@ from trick_envs.engine.arguments import load_game_for
 from trick_envs.engine.changeover import Switch
 from trick_envs.engine.direct import direct
 from trick_envs.engine.game import Game
+from trick_envs.engine.history import Events, PlayLog, Recall, history_layout, with_history
 from trick_envs.engine.inspect import why_illegal
 from trick_envs.engine.kernels.playing import REWARDS
 from trick_envs.engine.rng import MAX_SEED, checked_seed, fresh_seed
@@ -51,15 +52,17 @@ class BatchEnv:
         reward: ``"score"``, ``"zero_sum"`` or ``"win"``.
         num_threads: how many threads share the games. The results are the same for every number. It pays from some
             thousand games on, up to the number of cores.
+        observation: ``"position"``, or ``"history"``, with blocks that say when every card was played.
         options: the game's own options.
 
     Attributes:
-        observations: ``(num_envs, D) int8``: what the seat to act sees (``game.layout`` says what is where).
+        observations: ``(num_envs, D) int8``: what the seat to act sees (``layout`` says what is where).
         action_masks: ``(num_envs, A) int8``: 1 for every legal action.
         seats: ``(num_envs,) int64``: the seat to act.
         rewards: ``(num_envs, players) float32``: what the last step paid every seat.
         terminated: ``(num_envs,) bool``: matches that the last step ended.
         game: the game.
+        layout: the blocks of ``observations``.
     """
 
     def __init__(
@@ -70,6 +73,7 @@ class BatchEnv:
         num_deals: int | None = None,
         reward: str = "score",
         num_threads: int = 1,
+        observation: str = "position",
         **options: Any,
     ) -> None:
         for name, number in (("num_envs", num_envs), ("num_threads", num_threads)):
@@ -81,7 +85,12 @@ class BatchEnv:
         self.reward = reward
         self._mode = reward_mode(reward)
         self._states = np.zeros(num_envs, self.game.dtype)
-        self.observations = np.zeros((num_envs, self.game.layout.size), np.int8)
+        self._log = PlayLog(self.game, self.num_envs) if with_history(observation) else None
+        self.layout = self.game.layout if self._log is None else history_layout(self.game)
+        self.observations = np.zeros((num_envs, self.layout.size), np.int8)
+        self._seen = self.observations  # what the kernels write
+        if self._log is not None:
+            self._seen = np.zeros((num_envs, self.game.layout.size), np.int8)
         self.action_masks = np.zeros((num_envs, self.game.num_actions), np.int8)
         self.seats = np.zeros(num_envs, np.int64)
         self.rewards = np.zeros((num_envs, self.num_players), np.float32)
@@ -127,6 +136,8 @@ class BatchEnv:
         if not self._started:  # where nothing is compiled yet, all of it is compiled side by side
             self.game.kernels.prepare(self._arguments())
         self._share(self.num_envs, lambda at: self.game.kernels.reset_batch(states[at], self._template, drawn[at]))
+        if self._log is not None:
+            self._log.begin_matches(states, self._all)
         self.observe()
         self.rewards[:] = 0
         self.terminated[:] = False
@@ -141,7 +152,7 @@ class BatchEnv:
         written = self._share(
             self.num_envs,
             lambda at: self.game.kernels.observe_batch(
-                self._states[at], self.observations[at], self.action_masks[at], self.seats[at]
+                self._states[at], self._seen[at], self.action_masks[at], self.seats[at]
             ),
         )
         if written[0] != (size := self.game.layout.size):
@@ -149,6 +160,7 @@ class BatchEnv:
                 f"the game {self.game.name!r}: features(): expected it to end at number {size} of the observation, "
                 f"where its blocks end, not at {written[0]}"
             )
+        self._show_history(self._all)
         self._started = True
 
     def step(
@@ -195,16 +207,23 @@ class BatchEnv:
         if wrong >= 0:
             i = int(games[wrong])
             raise IllegalAction(f"game {i}: {why_illegal(self.game, self._states[i : i + 1], int(chosen[wrong]))}")
+        if self._log is not None:
+            self._log.note(self._states, games, chosen)
         self.rewards.fill(0)
         self.terminated.fill(False)
         fixed = (
-            self._mode, self.observations, self.action_masks, self.seats, self.rewards, self.terminated, self._allowed
+            self._mode, self._seen, self.action_masks, self.seats, self.rewards, self.terminated, self._allowed
         )  # fmt: skip
         if self.num_threads == 1:
             step_rows(self._states, self._template, games, chosen, *fixed)
         else:
             self._share(len(games), lambda at: step_rows(self._states, self._template, games[at], chosen[at], *fixed))
         self._allowed_known |= games is self._all
+        if self._log is not None:
+            ended = self.terminated[games]
+            self._log.follow(self._states, games[~ended])
+            self._log.begin_matches(self._states, games[ended])
+            self._show_history(games)
         return self.rewards, self.terminated
 
     def _first_illegal(self, games: npt.NDArray[np.int64], actions: npt.NDArray[np.int64]) -> int:
@@ -244,6 +263,40 @@ class BatchEnv:
             "first_illegal": (states, self._all, actions),
             "first_unnamed": (self._allowed, self._all, actions, self.game.num_actions),
         }
+
+    def _show_history(self, games: npt.NDArray[np.int64]) -> None:
+        if self._log is not None:
+            shown = np.empty((len(games), self.layout.size), np.int8)
+            shown[:, : self.game.layout.size] = self._seen[games]
+            self._log.write(games, self.seats[games], shown)
+            self.observations[games] = shown
+
+    def plays(self, seats: npt.ArrayLike | None = None) -> Events:
+        """What has been played in every running match, with ``observation="history"``.
+
+        Args:
+            seats: who looks on: a seat for all games, or ``(num_envs,)``; ``None``: the seats to act.
+
+        Returns:
+            ``(num_envs, T, 4) int16``: deal, seat, phase, card of every play in order; the card is -1 where the seat
+            did not see it. Behind the last play of a match everything is -1.
+        """
+        log = self._needed_log("plays()")
+        looking = np.broadcast_to(np.asarray(self.seats if seats is None else seats, np.int64), (self.num_envs,))
+        return log.plays(self._all, looking)
+
+    def history(self, env_id: int, seat: int) -> Events:
+        """Everything that a seat has seen in the running match of a game, with ``observation="history"``.
+
+        Returns:
+            ``(T, 4) int16``, as ``history`` of the AEC environment.
+        """
+        return Recall(self.game).history(self._needed_log("history()").deals(env_id), seat)
+
+    def _needed_log(self, caller: str) -> PlayLog:
+        if self._log is None:
+            raise InputError(f"{caller} needs the order of play: make the games with observation='history'")
+        return self._log
 
     @property
     def ends(self) -> npt.NDArray[np.bool_]:

@@ -186,7 +186,7 @@ class Game:
         self, game_type: GameType, num_players: int, num_deals: int | None, options: Mapping[str, bool], deck: Deck
     ) -> None:
         self.type, self.name, self.title = game_type, game_type.name, game_type.title
-        self.num_players, self.num_deals, self.options = num_players, num_deals, dict(options)
+        self.num_players, self.num_deals, self.options = num_players, num_deals, dict[str, Any](options)
         self.deck, self.num_actions, self.dtype = deck, deck.kinds, game_type.dtype
 
     def _template(self) -> States:

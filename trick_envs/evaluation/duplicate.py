@@ -6,8 +6,12 @@ Every deal is played several times with the same cards (duplicate deals), so tha
 - one game for every seat of a single opponent among such players,
 - in team games one game for each team of the player, the opponent being the other team.
 
-The margin is what the player scores more than the opponent per seat and deal, the mean of both ways. The confidence
-interval is over deals, which are independent (``intervals.py``).
+Or (``seatings="all"``) one game for every way to seat the two, except for those in which all seats have the same
+player: 14 with four seats, as the literature on Hearts has it.
+
+The margin is what the player scores more than the opponent per seat and deal: the mean of both ways, or with all
+seatings the mean over all seats of either. The confidence interval is over deals, which are independent
+(``intervals.py``).
 """
 
 from __future__ import annotations
@@ -23,14 +27,16 @@ import numpy.typing as npt
 from trick_envs.agents import Agent
 from trick_envs.engine.batch import BatchEnv
 from trick_envs.engine.game import Game
+from trick_envs.errors import InputError
 from trick_envs.evaluation.intervals import half_width_95
 from trick_envs.evaluation.seeds import Purpose, match_seeds, player_seeds
 from trick_envs.matches.loop import choose_actions
-from trick_envs.matches.seating import seatings
+from trick_envs.matches.seating import seatings as seats_of_one
 
 if TYPE_CHECKING:
     from rich.table import Table
 
+SEATINGS = ("alone", "all")
 MAX_GAMES = 4096  # that are played side by side
 
 
@@ -89,12 +95,12 @@ def make_result(
     Args:
         player: who was measured.
         opponent: against whom.
-        margins: ``(deals, 2)``, from ``play_margins``.
+        margins: ``(deals, 2)`` or ``(deals, 3)``, from ``play_margins``.
         half_width: of the 95 % interval; for deals that were played until something was known,
             ``half_width_at_any_time_95``.
     """
-    both_ways = np.asarray(margins, np.float64)
-    mean, as_one = both_ways.mean(axis=1), both_ways[:, 0]
+    ways = np.asarray(margins, np.float64)
+    mean, as_one = ways[:, 2] if ways.shape[1] == 3 else ways.mean(axis=1), ways[:, 0]
     return Result(
         player, opponent, len(mean),
         float(mean.mean()), half_width(mean),
@@ -134,6 +140,7 @@ def play_margins(
     first: int,
     deals: int,
     on_progress: Callable[[int], None] | None = None,
+    seatings: str = "alone",
 ) -> npt.NDArray[np.float64]:
     """Plays consecutive deals of an evaluation. Results do not depend on how an evaluation is cut into such calls.
 
@@ -145,27 +152,52 @@ def play_margins(
         first: number of the first deal.
         deals: how many deals.
         on_progress: called with the number of deals just finished.
+        seatings: ``"alone"`` or ``"all"``.
 
     Returns:
         ``(deals, 2)`` margins per deal, of a single player among opponents, and of the players over a single opponent
-        among them.
+        among them; with all seatings ``(deals, 3)``, the third over all of them, every seat counting the same.
+
+    Raises:
+        ValueError: for other seatings, and for all of them in a team game.
     """
     for player, player_seed in zip(players, player_seeds(purpose, seed), strict=True):
         player.seed(player_seed)
-    points = play_deals(game, players, match_seeds(purpose, seed, first, deals), on_progress)
-    lineup = lineups(game)
+    lineup = lineups(game, seatings)
+    points = play_deals(game, players, match_seeds(purpose, seed, first, deals), on_progress, lineup)
     own, others = (points.mean(axis=2, where=lineup == index) for index in (0, 1))
-    ways = (own - others).reshape(deals, -1, len(seatings(game))).mean(axis=2)
+    if seatings == "all":
+        one, many = ((own - others)[:, (lineup == index).sum(axis=1) == 1].mean(axis=1) for index in (0, 1))
+        every = [points.mean(axis=(1, 2), where=lineup == index) for index in (0, 1)]
+        return np.stack([one, many, every[0] - every[1]], axis=1)
+    ways = (own - others).reshape(deals, -1, len(seats_of_one(game))).mean(axis=2)
     return np.repeat(ways, 2 // ways.shape[1], axis=1)  # in team games one way is both
 
 
-def lineups(game: Game) -> npt.NDArray[np.int64]:
+def reverse_margins(margins: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """The margins of ``play_margins`` from the opponent's view."""
+    ways = 0.0 - np.asarray(margins, np.float64)
+    return ways[:, [1, 0, *range(2, ways.shape[1])]]
+
+
+def lineups(game: Game, seatings: str = "alone") -> npt.NDArray[np.int64]:
     """Who sits where in the games of one deal: ``(L, num_players)``, 0 for the player and 1 for its opponent.
 
     First every seating of a single player, then every seating of a single opponent. Where both have the same number
-    of seats, as in team games, every seating of the player is both ways at once.
+    of seats, as in team games, every seating of the player is both ways at once. With ``"all"`` seatings, every way to
+    seat at least one of each.
+
+    Raises:
+        ValueError: for other seatings, and for all of them in a team game.
     """
-    seats = seatings(game)
+    if seatings not in SEATINGS:
+        raise InputError(f"seatings: expected {' or '.join(map(repr, SEATINGS))}, not {seatings!r}")
+    if seatings == "all":
+        if game.type.teams:
+            raise InputError(f"seatings: {game.name} is played by teams, which stay together: only 'alone' is possible")
+        bits = np.arange(1, 2**game.num_players - 1)
+        return (bits[:, None] >> np.arange(game.num_players)) & 1
+    seats = seats_of_one(game)
     lineup = np.ones((len(seats), game.num_players), np.int64)
     for row, taken in zip(lineup, seats, strict=True):
         row[list(taken)] = 0
@@ -177,13 +209,14 @@ def play_deals(
     players: tuple[Agent, Agent],
     seeds: npt.NDArray[np.uint64],
     on_progress: Callable[[int], None] | None = None,
+    lineup: npt.NDArray[np.int64] | None = None,
 ) -> npt.NDArray[np.float64]:
     """Plays a deal for every seed, in every lineup.
 
     Returns:
-        ``(deals, L, num_players)`` points, in the order of ``seeds`` and ``lineups(game)``.
+        ``(deals, L, num_players)`` points, in the order of ``seeds`` and of ``lineup``, by default ``lineups(game)``.
     """
-    lineup = lineups(game)
+    lineup = lineups(game) if lineup is None else lineup
     points = np.zeros((len(seeds), len(lineup), game.num_players))
     at_once = max(1, MAX_GAMES // len(lineup))
     for start in range(0, len(seeds), at_once):

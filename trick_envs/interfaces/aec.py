@@ -15,11 +15,12 @@ from pettingzoo.utils.env_logger import EnvLogger
 from trick_envs.engine.batch import reward_mode
 from trick_envs.engine.direct import direct
 from trick_envs.engine.game import Game
+from trick_envs.engine.history import Events, LoggedDeal, PlayLog, Recall, history_layout, with_history
 from trick_envs.engine.inspect import phase_name, why_illegal
 from trick_envs.engine.kernels.observing import ROOM_BEHIND
 from trick_envs.engine.observation import Layout
 from trick_envs.engine.rng import checked_seed, fresh_seed
-from trick_envs.engine.state import States
+from trick_envs.engine.state import States, copy_states
 from trick_envs.errors import IllegalAction, InputError
 from trick_envs.interfaces.rendering import ALL, FPS, MODES, Rendered, Rendering
 from trick_envs.matches.fixed_deals import GivenDeal, read_dealer, read_deals
@@ -43,6 +44,7 @@ _ONLY_AFTER_RESET = frozenset(
 Action: TypeAlias = int | np.integer | npt.NDArray[np.integer] | None  # ``None`` is the dead step
 
 _RESET_OPTIONS = ("dealer", "deals")
+_ONLY_ROW = np.zeros(1, np.int64)
 _empty, _FLOAT, _BYTE = np.empty, np.dtype(np.float32), np.dtype(np.int8)  # looked up once: they cost as much as a play
 
 
@@ -70,6 +72,7 @@ class RawEnv(AECEnv[str, Observation, int | None]):
         render_mode: ``None``, ``"ansi"`` (``render()`` returns text), ``"rgb_array"`` (``(600, 800, 3) uint8``, with
             Pillow) or ``"human"`` (every step shows it: in a window with pygame-ce and a display, else as text).
         render_view: ``"all"``, or the seat whose view is rendered. (``None``: ``render_observer`` says it.)
+        observation: ``"position"``, or ``"history"``, with blocks that say when every card was played.
     """
 
     def __init__(
@@ -78,8 +81,11 @@ class RawEnv(AECEnv[str, Observation, int | None]):
         reward: str = "score",
         render_mode: str | None = None,
         render_view: int | str | None = ALL,
+        observation: str = "position",
     ) -> None:
         super().__init__()
+        self._shows_history = with_history(observation)
+        self._layout = history_layout(game) if self._shows_history else game.layout
         self._rendering, self.render_observer = Rendering(game, render_mode, render_view), 0
         self.game, self.reward, self.render_mode = game, reward, render_mode
         name = f"{game.name}_v{game.type.version}"
@@ -92,7 +98,7 @@ class RawEnv(AECEnv[str, Observation, int | None]):
         self.num_players = game.num_players
         self.possible_agents = [f"player_{seat}" for seat in range(game.num_players)]
         self._seats = {agent: seat for seat, agent in enumerate(self.possible_agents)}
-        low, high = game.layout.bounds()
+        low, high = self._layout.bounds()
         self.observation_spaces = {
             agent: spaces.Dict(
                 {
@@ -113,7 +119,7 @@ class RawEnv(AECEnv[str, Observation, int | None]):
     _ends_by_illegal = False  # whether it can be
 
     def _bind(self) -> None:
-        self._shape, self._mask_shape = (self.game.layout.size,), (self.game.num_actions,)
+        self._shape, self._mask_shape = (self._layout.size,), (self.game.num_actions,)
         self._scratch = np.empty(self.game.layout.size + ROOM_BEHIND, np.int8)
 
     # --- PettingZoo ---------------------------------------------------------------------------------------------
@@ -153,8 +159,15 @@ class RawEnv(AECEnv[str, Observation, int | None]):
         self._match, self._states, self._play = match, match.states, match.play
         self._observe = direct(
             self.game.kernels.observe_float,
-            *(self._states, 0, self._scratch, np.empty(self._shape, _FLOAT), np.empty(self._mask_shape, _BYTE)),
+            *(self._states, 0, self._scratch),
+            *(np.empty(self.game.layout.size, _FLOAT), np.empty(self._mask_shape, _BYTE)),
         )
+        self._recall: Recall | None = None
+        if self._shows_history:
+            self._log = PlayLog(self.game, 1)
+            self._log.load(_logged(match)[-1:])
+            self._observe_position, self._observe = self._observe, self._observe_history
+            self._play = self._play_and_log
         self.agents = self.possible_agents[:]
         self.rewards = dict.fromkeys(self.agents, 0.0)
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
@@ -213,6 +226,19 @@ class RawEnv(AECEnv[str, Observation, int | None]):
         self._observe(self._states, self._seats[agent], self._scratch, observation, mask)
         return {"observation": observation, "action_mask": mask}
 
+    def _observe_history(self, states: States, seat: int, scratch: Any, observation: Any, mask: Any) -> None:
+        self._observe_position(states, seat, scratch, observation[: self.game.layout.size], mask)
+        self._log.write(_ONLY_ROW, np.array([seat]), observation[None])
+
+    def _play_and_log(self, action: int) -> int:
+        assert self._match is not None
+        before = copy_states(self._states)
+        result = self._match.play(action)
+        if result >= 0:
+            self._log.note(before, _ONLY_ROW, [action])
+            self._log.follow(self._states, _ONLY_ROW)
+        return result
+
     def last(self, observe: bool = True) -> tuple[Observation | None, float, bool, bool, dict[str, Any]]:
         """Observation, cumulative reward, termination, truncation and info of the agent that is to act."""
         agent = self.agent_selection
@@ -261,7 +287,7 @@ class RawEnv(AECEnv[str, Observation, int | None]):
     @property
     def layout(self) -> Layout:
         """The observation, block by block."""
-        return self.game.layout
+        return self._layout
 
     @property
     def phase(self) -> str:
@@ -278,6 +304,33 @@ class RawEnv(AECEnv[str, Observation, int | None]):
         if self._match is None:
             raise RuntimeError("record() needs a match: call reset() first")
         return self._match.record()
+
+    def history(self, seat: int | str) -> Events:
+        """Everything that a seat has seen in this match, in order: perfect recall.
+
+        Args:
+            seat: the seat, or its agent, such as ``"player_0"``.
+
+        Returns:
+            ``(T, 4) int16``, a row per event: the deal (from 0), a seat, what happened, and a card (an action).
+            What happened is a phase (0 to 4: the seat leads, follows, passes, keeps or picks the card, which is -1
+            where the observer did not see it), or
+
+            - 5: the deal is over, and the last number is not a card but the seat's points in it,
+            - 6: a deal begins, dealt by the seat; the card is -1,
+            - 7: the observer comes to see the card in the hand or in front of the seat, or of nobody (-1): dealt,
+              turned up, drawn, taken up.
+
+            Two histories of a seat are equal if it has seen the same, and only then.
+        """
+        number = self._seats.get(seat, -1) if isinstance(seat, str) else seat
+        if not 0 <= number < self.num_players:
+            raise InputError(f"seat: expected a seat of 0 to {self.num_players - 1} or an agent, not {seat!r}")
+        if self._match is None:
+            raise RuntimeError("history() needs a match: call reset() first")
+        if self._recall is None:
+            self._recall = Recall(self.game)
+        return self._recall.history(_logged(self._match), number)
 
     def get_state(self) -> bytes:
         """The running match, including its record, as bytes for ``set_state``.
@@ -380,4 +433,10 @@ class RawEnv(AECEnv[str, Observation, int | None]):
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
 
-_NOT_PICKLED = frozenset({"_match", "_states", "_play", "_observe", "_scratch"})  # "_bind" and "_begin" make them
+# "_bind" and "_begin" make them
+_NOT_PICKLED = frozenset({"_match", "_states", "_play", "_observe", "_observe_position", "_scratch", "_log", "_recall"})
+
+
+def _logged(match: Match) -> list[LoggedDeal]:
+    """The deals of a match, as histories are made of them."""
+    return [LoggedDeal(deal.dealer, deal.order, [action for _, action in deal.actions]) for deal in match.deals]

@@ -105,6 +105,7 @@ def describe_arguments(name: str) -> str:
         'minus the other) or `"win"` (at the end of the match the winners share +1, the others -1; 0 if all win).',
         "render_mode": '`None`, `"ansi"` (text), `"rgb_array"` (pixels) or `"human"` (a window, or printed text).',
         "render_view": '`"all"`, or the seat whose view is rendered.',
+        "observation": '`"position"`, or `"history"`: the same, and when every card was played.',
         **{
             option: f"`True` or `False` (default `{each.default}`): {each.meaning}."
             for option, each in fields(kind.state).items()

@@ -127,13 +127,21 @@ def _make(kind: type[E], caller: str, game: str, options: dict[str, Any]) -> E:
     for name in options:
         if name not in (*known, "num_players"):
             raise unknown_argument(caller, name, known)
-    own = {name: options.pop(name) for name in ("reward", "render_mode", "render_view") if name in options}
+    own = {
+        name: options.pop(name) for name in ("reward", "render_mode", "render_view", "observation") if name in options
+    }
     return kind(load_game(game, **options), **own)
 
 
 def _signature(game: str) -> inspect.Signature:
     declared = game_type(game)
-    environment = {"num_deals": None, "reward": "score", "render_mode": None, "render_view": "all"}
+    environment = {
+        "num_deals": None,
+        "reward": "score",
+        "render_mode": None,
+        "render_view": "all",
+        "observation": "position",
+    }
     defaults: dict[str, Any] = {**environment, **declared.options}
     if len(declared.players) > 1:
         defaults = {"num_players": declared.default_players, **defaults}

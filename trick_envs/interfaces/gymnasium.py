@@ -12,7 +12,9 @@ from gymnasium import spaces
 from gymnasium.error import ResetNeeded
 
 from trick_envs.engine.arguments import load_game_for, whole_number
+from trick_envs.engine.history import Events
 from trick_envs.engine.kernels.seats import END_MATCH, GREEDY_PLAYER, RAISE, RANDOM_PLAYER
+from trick_envs.engine.observation import Layout
 from trick_envs.engine.rng import checked_seed
 from trick_envs.engine.state import States
 from trick_envs.errors import IllegalAction
@@ -31,7 +33,7 @@ Info = dict[str, Any]
 class SeatEnv(gymnasium.Env[Observation, np.int64]):
     """A trick-taking game from one seat. Make it with ``gymnasium.make("trick_envs/Pepper-v0", …)``.
 
-    - Observation: ``(D,) float32``, relative to the seat; ``game.layout`` says what is where. With a ``mask_key``, a
+    - Observation: ``(D,) float32``, relative to the seat; ``layout`` says what is where. With a ``mask_key``, a
       dict of this vector and the mask.
     - Action: ``Discrete(A)``, the kind of card to name; ``info["action_mask"]``, ``(A,) int8``, marks the legal ones.
     - Reward: the sum of the learner's rewards since its last action, including those for plays of the opponents.
@@ -58,6 +60,8 @@ class SeatEnv(gymnasium.Env[Observation, np.int64]):
             ``"action_mask"`` and ``"observations"``; ``mask_key=None`` leaves it a vector.
         end_mask: the mask when the match is over, ``"zeros"`` or ``"ones"``. All zeros are NaN in a softmax of masked
             logits.
+        observation: ``"position"``, or ``"history"``, with blocks that say when every card was played. Opponents that
+            are functions get the same observations, all others those of the position.
         options: the game's own options.
 
     Attributes:
@@ -82,12 +86,13 @@ class SeatEnv(gymnasium.Env[Observation, np.int64]):
         mask_key: str | None = None,
         observation_key: str = OBSERVATION_KEY,
         end_mask: str = "zeros",
+        observation: str = "position",
         **options: Any,
     ) -> None:
         self.game = load_game_for(SeatEnv.__init__, game, num_players, num_deals, options)
-        self.aec = RawEnv(self.game, reward, render_mode, render_view)
+        self.aec = RawEnv(self.game, reward, render_mode, render_view, observation)
         self.render_mode = render_mode
-        self._masking = Masking(self.game, mask_key, observation_key, end_mask)
+        self._masking = Masking(self.game, self.aec.layout, mask_key, observation_key, end_mask)
         self.observation_space = self._masking.space
         self.action_space = spaces.Discrete(self.game.num_actions)
         self.seat = self._wanted = checked_seat(seat, self.game, "seat")
@@ -186,6 +191,15 @@ class SeatEnv(gymnasium.Env[Observation, np.int64]):
     def record(self) -> Record:
         """The match so far, as a JSON-serialisable dict (see the AEC environment)."""
         return self.aec.record()
+
+    def history(self, seat: int | str | None = None) -> Events:
+        """Everything that the learner has seen in this match, or another seat: ``(T, 4) int16`` (see the AEC one)."""
+        return self.aec.history(self.seat if seat is None else seat)
+
+    @property
+    def layout(self) -> Layout:
+        """The observation, block by block."""
+        return self.aec.layout
 
     @property
     def states(self) -> States:

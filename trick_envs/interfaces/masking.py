@@ -9,6 +9,7 @@ import numpy.typing as npt
 from gymnasium import spaces
 
 from trick_envs.engine.game import Game
+from trick_envs.engine.observation import Layout
 from trick_envs.errors import InputError
 
 Vectors: TypeAlias = npt.NDArray[np.float32]
@@ -24,6 +25,7 @@ class Masking:
 
     Args:
         game: the game.
+        layout: the blocks of the vector.
         mask_key: the key of the mask in the observation, which is a dict then; ``None`` leaves the mask out of it.
         observation_key: the key of the vector beside the mask.
         end_mask: the mask of a match that is over: ``"zeros"`` or ``"ones"``.
@@ -36,7 +38,7 @@ class Masking:
         ValueError: for keys that are no strings, or the same one, and an unknown ``end_mask``.
     """
 
-    def __init__(self, game: Game, mask_key: str | None, observation_key: str, end_mask: str) -> None:
+    def __init__(self, game: Game, layout: Layout, mask_key: str | None, observation_key: str, end_mask: str) -> None:
         if end_mask not in END_MASKS:
             raise InputError(f"end_mask: expected one of {', '.join(map(repr, END_MASKS))}, not {end_mask!r}")
         if mask_key is None and observation_key != OBSERVATION_KEY:
@@ -47,7 +49,7 @@ class Masking:
             raise InputError(f"mask_key, observation_key: expected two different keys, not {mask_key!r} for both")
         self.end = END_MASKS.index(end_mask)
         self._mask_key, self._observation_key = mask_key, observation_key
-        vector = spaces.Box(*game.layout.bounds(), dtype=np.float32)
+        vector = spaces.Box(*layout.bounds(), dtype=np.float32)
         self.space: spaces.Space[Any] = vector
         if mask_key is not None:
             mask = spaces.Box(0, 1, (game.num_actions,), np.int8)

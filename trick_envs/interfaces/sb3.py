@@ -90,15 +90,17 @@ class SeatVecEnv(VecEnv):
         return [getattr(self.games, attr_name) for _ in each]
 
     def env_method(self, method_name: str, *args: Any, indices: Any = None, **named: Any) -> list[Any]:
-        """What a method of single games returns, for every game or some: ``action_masks``, or ``render``."""
+        """What a method of single games returns, for every game or some: ``action_masks``, ``history``, ``render``."""
         each = self._get_indices(indices)
         if method_name == "action_masks":
             masks = self.games.action_masks()
             return [masks[i] for i in each]
+        if method_name == "history":
+            return [self.games.history(i, *args, **named) for i in each]
         if method_name == "render":
             pictures = self.games.render()
             return [None if pictures is None else pictures[i] for i in each]
-        raise AttributeError(f"env_method: expected 'action_masks' or 'render', not {method_name!r}")
+        raise AttributeError(f"env_method: expected 'action_masks', 'history' or 'render', not {method_name!r}")
 
     def get_images(self) -> list[Any]:
         """Every table as pixels, in render mode ``"rgb_array"``."""

@@ -15,8 +15,9 @@ from gymnasium.vector.utils import batch_space
 
 from trick_envs.engine.arguments import load_game_for
 from trick_envs.engine.batch import reward_mode
+from trick_envs.engine.history import Events, PlayLog, Recall, history_layout, with_history
 from trick_envs.engine.inspect import why_illegal
-from trick_envs.engine.kernels.seats import END_MATCH, RAISE
+from trick_envs.engine.kernels.seats import END_MATCH, GREEDY_PLAYER, RAISE, RANDOM_PLAYER, SUBSTITUTE
 from trick_envs.engine.rng import MAX_SEED, checked_seed, fresh_seed
 from trick_envs.engine.state import OVER
 from trick_envs.errors import IllegalAction, InputError, InputTypeError
@@ -52,6 +53,7 @@ class VectorSeatEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]])
         num_envs: how many games.
         opponents: as for ``SeatEnv``, but only ``reset(seed=…)`` reseeds an ``Agent`` object, not every match.
         seat, illegal, reward, num_players, num_deals, mask_key, observation_key, end_mask, options: as for ``SeatEnv``.
+        observation: as for ``SeatEnv``. With ``"history"``, also ``"random"`` and ``"greedy"`` are asked play by play.
         autoreset_mode: when the next match of a game begins: with the step after the last one (``NEXT_STEP``, whose
             action is ignored), with the last one itself (``SAME_STEP``; the end is in ``infos["final_obs"]`` and
             ``infos["final_info"]``), or by ``reset(options={"reset_mask": …})`` (``DISABLED``). Gymnasium's enum, or
@@ -61,6 +63,7 @@ class VectorSeatEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]])
 
     Attributes:
         game: the game.
+        layout: the blocks of an observation.
         seats: ``(num_envs,) int64``: where the learner sits in each game.
         states: ``(num_envs,)`` records: the positions. They are trusted, as in ``BatchEnv``.
     """
@@ -81,6 +84,7 @@ class VectorSeatEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]])
         mask_key: str | None = None,
         observation_key: str = OBSERVATION_KEY,
         end_mask: str = "zeros",
+        observation: str = "position",
         **options: Any,
     ) -> None:
         if isinstance(num_envs, bool) or not isinstance(num_envs, (int, np.integer)) or num_envs < 1:
@@ -90,7 +94,9 @@ class VectorSeatEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]])
         self._rendering = Rendering(self.game, render_mode, render_view, _MODES)
         self.autoreset_mode = _autoreset_mode(autoreset_mode)
         self.metadata = {"render_modes": [*_MODES], "render_fps": FPS, "autoreset_mode": self.autoreset_mode}
-        self._masking = Masking(self.game, mask_key, observation_key, end_mask)
+        self._log = PlayLog(self.game, self.num_envs) if with_history(observation) else None
+        self.layout = self.game.layout if self._log is None else history_layout(self.game)
+        self._masking = Masking(self.game, self.layout, mask_key, observation_key, end_mask)
         self.single_observation_space = self._masking.space
         self.single_action_space = spaces.Discrete(self.game.num_actions)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
@@ -98,6 +104,10 @@ class VectorSeatEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]])
         self._wanted = checked_seat(seat, self.game, "seat")
         self._illegal, self._mode, self._reward = illegal_mode(illegal), reward_mode(reward), reward
         self._opponents = Opponents(opponents, self.game)
+        self._players = self._opponents.players
+        if self._log is not None:  # compiled players would play on without telling what they play
+            agents = len(self._opponents.agents)
+            self._players = np.where(self._players < 0, agents - 1 - self._players, self._players)
         self.states = np.zeros(num_envs, self.game.dtype)
         self.seats = np.zeros(num_envs, np.int64)
         self._all = np.arange(num_envs)
@@ -197,6 +207,16 @@ class VectorSeatEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]])
         """The learners' legal actions, ``(num_envs, A) int8``; the ``end_mask`` where a match is over."""
         return self._masks.copy()
 
+    def history(self, env_id: int, seat: int | None = None) -> Events:
+        """Everything that the learner of a game has seen in its match, or another seat: ``(T, 4) int16``.
+
+        The games have to be made with ``observation="history"``. ``history`` of the AEC environment says what is in it.
+        """
+        if self._log is None:
+            raise InputError("history() needs the order of play: make the games with observation='history'")
+        looking = int(self.seats[env_id]) if seat is None else seat
+        return Recall(self.game).history(self._log.deals(env_id), looking)
+
     def render(self) -> tuple[Any, ...] | None:
         """Every table: as text in mode ``"ansi"``, as ``(600, 800, 3) uint8`` in mode ``"rgb_array"``."""
         if self.render_mode is None:
@@ -255,24 +275,55 @@ class VectorSeatEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]])
             self.seats,
         )  # fmt: skip
         self._over[rows], self._paid[rows] = False, 0
+        if self._log is not None:
+            self._log.begin_matches(self.states, rows)
         self._play(rows, _NOTHING_NAMED, np.zeros(self.num_envs))
 
     def _play(self, rows: Rows, actions: Rows, rewards: npt.NDArray[np.float64]) -> None:
+        noted = rows[:0]
+        if self._log is not None and len(actions):
+            actions, legal = self._legal(rows, actions)
+            noted = rows[legal]
+            self._log.note(self.states, noted, actions[legal])
         self.game.kernels.play_rows(
-            self.states, rows, actions, self.seats, self._opponents.players, self._streams, self._mode, self._illegal,
-            rewards, self._over, self._waiting,
+            self.states, rows, actions, self.seats, self._players, self._streams, self._mode, self._illegal, rewards,
+            self._over, self._waiting,
         )  # fmt: skip
+        if self._log is not None and len(noted):
+            self._log.follow(self.states, noted)
+
+    def _legal(self, rows: Rows, actions: Rows) -> tuple[Rows, npt.NDArray[np.bool_]]:
+        """The actions that will be played, and which of them are legal: illegal ones may be substituted."""
+        masks, inside = self._observe_position(rows, self.states["seat"].astype(np.int64))[1], actions.clip(0)
+        legal = (actions == inside) & (actions < self.game.num_actions)
+        legal[legal] = masks[np.flatnonzero(legal), actions[legal]] != 0
+        if legal.all() or self._illegal != SUBSTITUTE:
+            return actions, legal
+        drawn = actions.copy()
+        for k in np.flatnonzero(~legal):
+            drawn[k] = self.game.kernels.random_action(self.states, int(rows[k]), self._streams)
+        return drawn, np.ones(len(rows), np.bool_)
 
     def _let_agents_play(self, rewards: npt.NDArray[np.float64]) -> None:
         """Plays on where agents have to act, until no game waits for one."""
-        agents = range(len(self._opponents.agents))
+        agents = range(int(self._players.max()) + 1)
         while agents and (self._waiting >= 0).any():
             for number in agents:
                 rows = np.flatnonzero(self._waiting == number)
                 if len(rows):
-                    states = self.states[rows]
-                    observations, masks = self._observe(rows, self.states["seat"].astype(np.int64))
-                    self._play(rows, self._opponents.act(number, observations, masks, states), rewards)
+                    self._play(rows, self._asked(number, rows), rewards)
+
+    def _asked(self, number: int, rows: Rows) -> Rows:
+        """What a player names in the games that wait for it."""
+        kernels, compiled = self.game.kernels, len(self._opponents.agents) - 1 - number
+        if compiled == GREEDY_PLAYER:
+            actions = np.zeros(len(rows), np.int64)
+            kernels.greedy_actions(self.states[rows], actions)
+            return actions
+        if compiled == RANDOM_PLAYER:
+            return np.array([kernels.random_action(self.states, i, self._streams) for i in rows.tolist()], np.int64)
+        observations, masks = self._observe(rows, self.states["seat"].astype(np.int64))
+        return self._opponents.act(number, observations, masks, self.states[rows])
 
     def _forfeit(self, ended: Rows, rewards: npt.NDArray[np.float64]) -> None:
         """What learners get whose illegal action is what has just ended their match."""
@@ -285,9 +336,18 @@ class VectorSeatEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]])
             self._warned = True
 
     def _observe(self, rows: Rows, seats: Rows | None = None) -> tuple[Vectors, npt.NDArray[np.int8]]:
+        seats = self.seats if seats is None else seats
+        vectors, masks = self._observe_position(rows, seats)
+        if self._log is None:
+            return vectors, masks
+        observations = np.empty((len(rows), self.layout.size), np.float32)
+        observations[:, : self.game.layout.size] = vectors
+        self._log.write(rows, seats[rows], observations)
+        return observations, masks
+
+    def _observe_position(self, rows: Rows, seats: Rows) -> tuple[Vectors, npt.NDArray[np.int8]]:
         observations = np.empty((len(rows), self.game.layout.size), np.float32)
         masks = np.empty((len(rows), self.game.num_actions), np.int8)
-        seats = self.seats if seats is None else seats
         self.game.kernels.observe_rows(self.states, rows, seats, self._over, observations, masks)
         if self._masking.end:
             masks[self._over[rows]] = 1

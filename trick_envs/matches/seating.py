@@ -98,7 +98,7 @@ class Opponents:
         """
         agent = self.agents[number]
         if hasattr(agent, "act"):
-            named = agent.act(observations, action_masks, states)
+            named = agent.act(observations[:, : self.game.layout.size], action_masks, states)
         else:
             named = agent(observations, action_masks)
         actions = np.asarray(named)

@@ -58,7 +58,8 @@ class Log:
 
     def _check(self, found: dict[str, Any], wanted: dict[str, object]) -> None:
         for name, value in wanted.items():
-            held = purpose_name(found[name]) if name == "purpose" else found[name]
+            held = found.get(name, "alone") if name == "seatings" else found[name]
+            held = purpose_name(held) if name == "purpose" else held
             if held != value:
                 raise InputError(
                     f"{self._path.parent} holds an arena with {name} {held!r}, but this is {value!r}: "
@@ -82,5 +83,6 @@ def settings(plan: Plan) -> dict[str, object]:
         "options": plan.game.options,
         "purpose": plan.purpose.name.lower(),
         "seed": plan.seed,
+        "seatings": plan.seatings,
         "version": f"{trick_envs.__version__}-{code_digest(plan.game)}",
     }

@@ -6,8 +6,6 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import numpy as np
-
 from trick_envs.agents import Actions, Agent
 from trick_envs.agents.agent import Masks, Observations
 from trick_envs.agents.policy_files import PolicyFiles, make_agent_from
@@ -15,7 +13,7 @@ from trick_envs.engine.batch import BatchEnv
 from trick_envs.engine.game import Game
 from trick_envs.engine.state import States
 from trick_envs.evaluation.arena.schedule import Plan, Player
-from trick_envs.evaluation.duplicate import Result, make_result, play_margins, short_name
+from trick_envs.evaluation.duplicate import Result, make_result, play_margins, reverse_margins, short_name
 from trick_envs.evaluation.intervals import half_width_95, half_width_at_any_time_95
 from trick_envs.evaluation.seeds import Purpose
 
@@ -33,6 +31,7 @@ class Task:
     seed: int
     first: int
     deals: int
+    seatings: str = "alone"
 
 
 @dataclass(frozen=True)
@@ -86,7 +85,9 @@ def _agent(player: Player, game: Game, files: PolicyFiles) -> Agent:
 def play_chunk(task: Task, files: PolicyFiles) -> Chunk:
     """Plays a chunk of deals, both ways; ``files`` has the players' policies."""
     one, other = (_Timed(_agent(player, task.game, files)) for player in task.players)
-    margins = play_margins(task.game, (one, other), task.purpose, task.seed, task.first, task.deals)
+    margins = play_margins(
+        task.game, (one, other), task.purpose, task.seed, task.first, task.deals, None, task.seatings
+    )
     return Chunk(
         (task.players[0].id, task.players[1].id), task.first, margins.tolist(),
         (one.decisions, other.decisions), (round(one.seconds, 6), round(other.seconds, 6)),
@@ -132,9 +133,7 @@ class Pair:
     @property
     def reverse(self) -> Result:
         """The second player against the first."""
-        return make_result(
-            self.players[1].spec, self.players[0].spec, 0.0 - np.array(self.margins)[:, ::-1], self._interval
-        )
+        return make_result(self.players[1].spec, self.players[0].spec, reverse_margins(self.margins), self._interval)
 
     @property
     def note(self) -> str:
@@ -157,7 +156,9 @@ class Pair:
             for first in range(max(begin, self._all_before), end, self._chunk):
                 if first not in self._chunks and first not in self._started:
                     self._all_before = first
-                    return Task(plan.game, self.players, plan.purpose, plan.seed, first, self._length(first))
+                    return Task(
+                        plan.game, self.players, plan.purpose, plan.seed, first, self._length(first), plan.seatings
+                    )
         return None
 
     def _length(self, first: int) -> int:

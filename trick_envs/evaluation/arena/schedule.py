@@ -10,7 +10,7 @@ from pathlib import Path
 
 import trick_envs
 from trick_envs.agents import Agent, make_agent
-from trick_envs.agents.spec import parse_spec
+from trick_envs.agents.spec import PROGRAM, parse_spec
 from trick_envs.engine.cache import compiled_digest
 from trick_envs.engine.game import Game
 from trick_envs.errors import InputError
@@ -37,7 +37,7 @@ class Player:
 
     Attributes:
         spec: as ``make_agent`` takes it.
-        digest: of its policy file, or of the source file of a plug-in's class; empty for built-in players.
+        digest: of its policy file or program, or of the source file of a plug-in's class; empty for built-in players.
     """
 
     spec: str
@@ -56,7 +56,7 @@ class Player:
     @property
     def searches(self) -> bool:
         """Whether it is so slow that each of its deals is saved at once."""
-        return parse_spec(self.spec).method is not None
+        return parse_spec(self.spec).method is not None or self.spec.startswith(PROGRAM)
 
 
 @dataclass(frozen=True)
@@ -72,6 +72,7 @@ class Plan:
             (``half_width_at_any_time_95``), excludes 0, or is within ± ``half_width``.
         seed: of deals and players.
         purpose: what the results are for; every purpose has deals of its own.
+        seatings: of every deal: ``"alone"`` or ``"all"`` (``trick_envs/evaluation/duplicate.py``).
         only_first: the first player meets all others, and the others do not meet each other.
     """
 
@@ -83,6 +84,7 @@ class Plan:
     purpose: Purpose
     only_first: bool = False
     until_decided: bool = False
+    seatings: str = "alone"
 
     @property
     def may_stop_early(self) -> bool:
@@ -104,6 +106,7 @@ def make_plan(
     purpose: Purpose = Purpose.VALIDATION,
     only_first: bool = False,
     until_decided: bool = False,
+    seatings: str = "alone",
 ) -> Plan:
     """Checks what an arena is to play.
 
@@ -119,15 +122,17 @@ def make_plan(
     if not 2 <= deals <= MAX_DEALS:
         raise InputError(f"deals: expected 2 to {MAX_DEALS:,}, not {deals}")
     check_run_seed(seed)
+    duplicate.lineups(game, seatings)
     if half_width is not None and not half_width > 0:
         raise InputError(f"half width: expected a number of points above 0, not {half_width}")
     players = tuple(Player(spec, _player_digest(spec, game, make_agent(spec, game))) for spec in specs)
-    return Plan(game, players, deals, half_width, seed, purpose, only_first, until_decided)
+    return Plan(game, players, deals, half_width, seed, purpose, only_first, until_decided, seatings)
 
 
 def _player_digest(spec: str, game: Game, agent: Agent) -> str:
     """The digest of a player's own file; built-in players have none, they are part of ``code_digest``."""
-    file = parse_spec(spec).policy_file(game)
+    file = Path(spec.removeprefix(PROGRAM).partition("?")[0]) if spec.startswith(PROGRAM) else None
+    file = file or parse_spec(spec).policy_file(game)
     if file is None:
         source = getattr(sys.modules.get(type(agent).__module__), "__file__", None)
         file = Path(source) if source and not Path(source).is_relative_to(_PACKAGE) else None

@@ -1,0 +1,146 @@
+"""``program:PATH``: players that are programs of their own."""
+
+from __future__ import annotations
+
+import gc
+import os
+import pickle
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from helpers import every_game, legal_of, look, random_positions, start
+
+from trick_envs import BatchEnv, make_agent
+from trick_envs.agents.program import ProgramError, position
+from trick_envs.engine.registry import load_game
+from trick_envs.errors import InputError
+from trick_envs.matches.loop import play_match
+
+LOWEST = f"program:{Path(__file__).with_name('lowest_player.py')}"
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Any:
+    """Makes a player from the body of a loop over messages."""
+
+    def write(body: str, arguments: str = "") -> Any:
+        path = tmp_path / "player.py"
+        lines = "\n".join(f"    {line}" for line in body.splitlines())
+        path.write_text(
+            "import json, os, sys, time\n"
+            "say = lambda **answer: print(json.dumps(answer), flush=True)\n"
+            f"for line in sys.stdin:\n    message = json.loads(line)\n{lines}\n"
+        )
+        return make_agent(f"program:{path}{arguments}", load_game("pepper"))
+
+    return write
+
+
+def first_question(agent: Any) -> Any:
+    states = start(load_game("pepper"), 3)
+    return agent.act(np.zeros((1, 1), np.float32), np.zeros((1, 1), np.int8), states)
+
+
+READY = "if message['type'] == 'start':\n    say(type='ready')\n    continue\n"
+
+
+@every_game
+def test_the_example_plays_every_game(name):
+    game = load_game(name, num_deals=1)
+    agent = make_agent(LOWEST, game)
+    games = BatchEnv(name, 2, num_deals=1)
+    games.reset(seed=1)
+    for _ in range(20):
+        actions = agent.act(games.observations, games.action_masks, games.states)
+        assert actions.tolist() == [int(np.flatnonzero(mask)[0]) for mask in games.action_masks]
+        games.step(actions)
+    agent.close()
+
+
+def test_it_is_a_player_in_a_match():
+    game = load_game("hearts", num_deals=1)
+    lowest, greedy = make_agent(LOWEST, game), make_agent("greedy", game)
+    record = play_match("hearts", {0: lowest, 1: greedy, 2: greedy, 3: lowest}, seed=1, num_deals=1)
+    assert record["winners"] is not None
+    lowest.close()
+
+
+@every_game
+def test_a_question_tells_what_the_seat_sees_and_no_more(name):
+    """Equal in worlds that look alike; hand and legal cards are the seat's."""
+    game, rng = load_game(name, num_deals=2), np.random.default_rng(1)
+    for states in random_positions(game, 2, 13):
+        seat, asked = int(states["seat"][0]), position(game, states)
+        assert asked["legal"] == [game.deck.names[action] for action in legal_of(game, states)]
+        assert asked["hand"] == asked["known"][seat]
+        for world in game.resample(np.repeat(states, 3), seat, rng):
+            twin = np.array([world], game.dtype)
+            assert look(game, twin, seat) == look(game, states, seat)
+            assert position(game, twin) == asked
+
+
+def test_arguments_reach_the_program_and_the_timeout_does_not(program):
+    body = READY + "say(type='card', card=message['legal'][0] if sys.argv[1:] == ['a', 'b=2'] else 'none')"
+    agent = program(body, "?a&timeout=50&b=2")
+    assert first_question(agent).shape == (1,)
+    agent.close()
+
+
+def test_a_program_is_kept_from_question_to_question_and_ended_with_its_player(program, tmp_path):
+    agent = program(f"open({str(tmp_path / 'pid')!r}, 'a').write(f'{{os.getpid()}} ')\n" + READY
+                    + "say(type='card', card=message['legal'][0])")  # fmt: skip
+    for _ in range(3):
+        first_question(agent)
+    pids = set((tmp_path / "pid").read_text().split())
+    assert len(pids) == 1
+    copied = pickle.loads(pickle.dumps(agent))
+    first_question(copied)
+    pids = set((tmp_path / "pid").read_text().split())
+    assert len(pids) == 2
+    del agent, copied
+    gc.collect()
+    for pid in pids:
+        with pytest.raises(ProcessLookupError):
+            os.kill(int(pid), 0)
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (READY + "say(type='card', card='99Z')", r"named '99Z', which is not legal: expected one of \d"),
+        (READY + "say(type='card')", "named None, which is not legal"),
+        (READY + "print('my move: 5', flush=True)", "answered 'my move: 5': expected a line"),
+        ("say(type='card', card='1R')", 'expected a line {"type": "ready", …}'),
+        (READY + "sys.exit('no licence')", "has ended with exit status 1: no licence"),
+        ("os._exit(3)", "has ended with exit status 3"),
+    ],
+)
+def test_what_a_program_does_wrong_is_said(program, body, message):
+    with pytest.raises(ProgramError, match=message):
+        first_question(program(body))
+
+
+def test_a_program_that_does_not_answer_is_ended(program, tmp_path):
+    agent = program(
+        READY + f"open({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid()))\ntime.sleep(60)", "?timeout=2"
+    )
+    began = time.monotonic()
+    with pytest.raises(ProgramError, match="did not answer within 2 seconds"):
+        first_question(agent)
+    assert time.monotonic() - began < 40
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "pid").read_text()), 0)
+
+
+def test_what_is_no_program_is_said(tmp_path):
+    game = load_game("pepper")
+    with pytest.raises(InputError, match="there is no file 'nowhere'"):
+        make_agent("program:nowhere", game)
+    with pytest.raises(InputError, match="a number of seconds above 0, not 'soon'"):
+        make_agent(f"{LOWEST}?timeout=soon", game)
+    (tmp_path / "text").write_text("no program")
+    with pytest.raises(ProgramError, match="does not start"):
+        first_question(make_agent(f"program:{tmp_path / 'text'}", game))

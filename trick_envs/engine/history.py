@@ -1,0 +1,269 @@
+"""The order of play: what a position forgets, and recurrent networks and transformers want to know.
+
+A position says which cards have gone and who played them, not when. ``PlayLog`` is kept beside the positions by the
+environments that are made with ``observation="history"``; nothing here is called by the others. It gives
+
+- two more blocks of the observation (``history_layout``), and
+- the plays of the running match (``plays``).
+
+``Recall`` gives the sequence of everything that a seat has seen (``RawEnv.history`` says what is in it). It plays the
+deals again, so it needs nothing but dealers, cards and actions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from trick_envs.engine.cards import members
+from trick_envs.engine.game import Game
+from trick_envs.engine.observation import Block, Layout
+from trick_envs.engine.state import FOLLOW, LEAD, OVER, PASS, PHASES, States
+from trick_envs.errors import InputError
+
+OBSERVATIONS = ("position", "history")
+DEAL, SEE = len(PHASES), len(PHASES) + 1  # what the third number of an event can be besides a phase
+MIDDLE = -1  # the seat of what lies in front of nobody
+HIDDEN_CARD = -1
+MOST = 127  # what an int8 can hold
+
+Events: TypeAlias = npt.NDArray[np.int16]
+Rows: TypeAlias = npt.NDArray[np.int64]
+
+
+def with_history(observation: str) -> bool:
+    """Whether observations show the order of play.
+
+    Raises:
+        ValueError: if there is no such kind of observation.
+    """
+    if observation not in OBSERVATIONS:
+        raise InputError(f"observation: expected {' or '.join(map(repr, OBSERVATIONS))}, not {observation!r}")
+    return observation == "history"
+
+
+def most_tricks(game: Game) -> int:
+    """The largest number of a trick in the observation: twice as many as there are if every card is played once."""
+    return min(2 * -(-game.deck.size // game.num_players), MOST)
+
+
+def history_layout(game: Game) -> Layout:
+    """The blocks of an observation with history: those of the position, then when every card was played."""
+    n, deck = game.num_players, game.deck
+    length, copies = n * deck.copies * deck.kinds, "" if deck.copies == 1 else ", first and second copy"
+    return Layout(
+        (
+            *game.layout,
+            Block(
+                "played_in",
+                length,
+                f"by seat{copies} and card: the number of the trick in which the seat last played it, 0 if it has not",
+                most_tricks(game),
+                unit="card",
+            ),
+            Block("played_as_lead", length, f"by seat{copies} and card: 1 if it was led then", unit="card"),
+        )
+    )
+
+
+@dataclass
+class LoggedDeal:
+    """A deal, as far as it has been played: ``dealer``, ``order`` as in the record, and the actions in order."""
+
+    dealer: int
+    order: npt.NDArray[np.int8]
+    actions: Sequence[int] = field(default_factory=list)
+
+
+class PlayLog:
+    """Who has played what and when, in many games.
+
+    Args:
+        game: the game.
+        count: how many games.
+    """
+
+    def __init__(self, game: Game, count: int) -> None:
+        self.game = game
+        shape = count, game.num_players, game.deck.copies, game.num_actions
+        self._number, self._led = np.zeros(shape, np.int8), np.zeros(shape, np.int8)
+        self._events = np.full((count, 64, 4), -1, np.int16)
+        self._length = np.zeros(count, np.int64)
+        self._starts: list[list[tuple[int, int, npt.NDArray[np.int8]]]] = [[] for _ in range(count)]
+        self._most = most_tricks(game)
+
+    def begin_matches(self, states: States, rows: Rows) -> None:
+        """Matches have just begun in these games."""
+        self._length[rows] = 0
+        self._events[rows] = -1
+        for i in rows.tolist():
+            self._starts[i].clear()
+        self._begin_deals(states, rows)
+
+    def _begin_deals(self, states: States, rows: Rows) -> None:
+        self._number[rows] = 0
+        self._led[rows] = 0
+        for i in rows.tolist():
+            self._starts[i].append((int(self._length[i]), int(states["dealer"][i]), states["order"][i].copy()))
+
+    def note(self, states: States, rows: Rows, actions: npt.ArrayLike) -> None:
+        """Notes legal actions that are about to be played, one in each of these games."""
+        if not len(rows):
+            return
+        cards = np.asarray(actions, np.int64)
+        seats, phases = states["seat"][rows].astype(np.int64), states["phase"][rows]
+        at = self._length[rows]
+        if at.max() == self._events.shape[1]:
+            self._events = np.concatenate([self._events, np.full_like(self._events, -1)], axis=1)
+        self._events[rows, at] = np.stack([states["deal_number"][rows], seats, phases, cards], axis=1)
+        self._length[rows] += 1
+        laid = (phases == LEAD) | (phases == FOLLOW)
+        rows, seats, cards = rows[laid], seats[laid], cards[laid]
+        copies = self._number.shape[2]
+        slot = np.minimum((self._number[rows, seats, :, cards] > 0).sum(axis=1), copies - 1)
+        self._number[rows, seats, slot, cards] = np.minimum(states["tricks"][rows].astype(np.int64) + 1, self._most)
+        self._led[rows, seats, slot, cards] = phases[laid] == LEAD
+
+    def follow(self, states: States, rows: Rows) -> None:
+        """What was noted has been played: where that ended a deal, the next one has begun."""
+        at = self._length[rows] - 1
+        new = (self._events[rows, at, 0] != states["deal_number"][rows]) & (states["phase"][rows] != OVER)
+        if new.any():
+            self._begin_deals(states, rows[new])
+
+    def load(self, deals: Iterable[LoggedDeal]) -> None:
+        """Plays the deals of a match again, in a log of one game."""
+        states, row = np.zeros(1, self.game.dtype), np.zeros(1, np.int64)
+        kernels = self.game.kernels
+        kernels.start_match(states, 0, self.game.template, np.uint64(0))
+        self._length[:] = 0
+        self._starts[0].clear()
+        for deal in deals:
+            kernels.deal_order(states, np.asarray(deal.order), deal.dealer)
+            self._begin_deals(states, row)
+            for action in deal.actions:
+                self.note(states, row, [action])
+                kernels.play_without_dealing(states, int(action))
+
+    def write(self, rows: Rows, seats: Rows, out: npt.NDArray[Any]) -> None:
+        """Writes the blocks of these games, each for one seat, behind ``game.layout`` of ``out``, ``(R, D)``."""
+        n, at = self.game.num_players, self.game.layout.size
+        around = (seats[:, None] + np.arange(n)) % n
+        numbers, led = self._number[rows[:, None], around], self._led[rows[:, None], around]
+        size = numbers[0].size if len(rows) else 0
+        out[:, at : at + size] = numbers.reshape(len(rows), -1)
+        out[:, at + size :] = led.reshape(len(rows), -1)
+
+    def plays(self, rows: Rows, seats: Rows) -> Events:
+        """The plays of the running matches, each as one seat saw it: ``(R, T, 4) int16``; behind the last one, -1."""
+        found = self._events[rows, : int(self._length[rows].max(initial=0))].copy()
+        hidden = (found[:, :, 2] == PASS) & (found[:, :, 1] != seats[:, None])
+        found[:, :, 3][hidden] = HIDDEN_CARD
+        return found
+
+    def deals(self, i: int) -> list[LoggedDeal]:
+        """The deals of the running match in game ``i``."""
+        starts = self._starts[i]
+        ends = [*(first for first, _, _ in starts[1:]), int(self._length[i])]
+        return [
+            LoggedDeal(dealer, order, self._events[i, first:end, 3].tolist())
+            for (first, dealer, order), end in zip(starts, ends, strict=True)
+        ]
+
+
+@dataclass
+class _Sight:
+    """What one seat sees of the cards: sets of bits."""
+
+    in_hands: list[int]  # by seat: the cards that it knows there
+    known: int  # all cards that it knows the place of
+
+
+class Recall:
+    """Everything that the seats have seen in a match, from its first deal on.
+
+    Args:
+        game: the game.
+    """
+
+    def __init__(self, game: Game) -> None:
+        self.game = game
+        self._states = np.zeros(1, game.dtype)
+        game.kernels.start_match(self._states, 0, game.template, np.uint64(0))
+        self._events: list[list[tuple[int, int, int, int]]] = [[] for _ in range(game.num_players)]
+        self._sights: list[_Sight] = []
+        self._deals = self._plays = 0
+        shown = [(name, place) for name, place in game.type.places.items() if place.open]
+        self._open = [name for name, _ in shown]
+        self._arrivals = [(name, place.per_seat) for name, place in shown if name not in ("table", "pile")]
+
+    def history(self, deals: Sequence[LoggedDeal], seat: int) -> Events:
+        """What a seat has seen, ``(T, 4) int16``; the deals continue those of the last call."""
+        for number, deal in enumerate(deals):
+            if number < self._deals - 1:
+                continue
+            if number == self._deals:
+                self._begin(deal)
+            for action in deal.actions[self._plays :]:
+                self._play(int(action))
+        return np.array(self._events[seat], np.int16).reshape(-1, 4)
+
+    def _begin(self, deal: LoggedDeal) -> None:
+        self.game.kernels.deal_order(self._states, np.asarray(deal.order), deal.dealer)
+        self._number, self._deals, self._plays = self._deals, self._deals + 1, 0
+        self._tell((self._number, deal.dealer, DEAL, HIDDEN_CARD))
+        self._sights = [_Sight([0] * self.game.num_players, 0) for _ in self._events]
+        self._look(MIDDLE, HIDDEN_CARD)
+
+    def _play(self, action: int) -> None:
+        state = self._states[0]
+        seat, phase = int(state["seat"]), int(state["phase"])
+        for observer, told in enumerate(self._events):
+            hidden = phase == PASS and observer != seat
+            told.append((self._number, seat, phase, HIDDEN_CARD if hidden else action))
+        over = self.game.kernels.play_without_dealing(self._states, action)
+        self._plays += 1
+        self._look(seat, HIDDEN_CARD if phase == PASS else action)
+        if over:
+            for other in range(self.game.num_players):
+                self._tell((self._number, other, OVER, int(self._states["deal_score"][0][other])))
+
+    def _tell(self, event: tuple[int, int, int, int]) -> None:
+        for told in self._events:
+            told.append(event)
+
+    def _look(self, seat: int, named: int) -> None:
+        """Notes the cards that have come into hands, or on the table, in view of a seat; not the one just named."""
+        state, kind = self._states[0], self.game.deck.kind
+        hands, seen = _sets(state["hand"]), _sets(state["seen"])
+        lying = {name: _sets(state[name]) for name in self._open}
+        everybody = 0
+        for found in (*lying.values(), _sets(state["gone"])):
+            for one in found:
+                everybody |= one
+        for observer, sight in enumerate(self._sights):
+            came = []
+            for holder in range(self.game.num_players):
+                now = hands[holder] & seen[observer]
+                came += [(holder, kind(card)) for card in _cards(now & ~sight.in_hands[holder])]
+                sight.in_hands[holder] = now
+            for name, per_seat in self._arrivals:
+                for place, there in enumerate(lying[name]):
+                    came += [(place if per_seat else MIDDLE, kind(card)) for card in _cards(there & ~sight.known)]
+            sight.known = everybody | seen[observer]
+            if (seat, named) in came:
+                came.remove((seat, named))
+            self._events[observer] += [(self._number, holder, SEE, card) for holder, card in sorted(came)]
+
+
+def _sets(words: npt.NDArray[np.int64]) -> list[int]:
+    """Card sets of a record, each as one number."""
+    return [one | other << 64 for one, other in words.reshape(-1, 2).tolist()]
+
+
+def _cards(found: int) -> list[int]:
+    return members((found & (2**64 - 1), found >> 64)) if found else []
