@@ -8,7 +8,7 @@ from torch import nn
 
 from trick_envs import BatchEnv, make_agent
 
-DECISIONS = int(sys.argv[1]) if len(sys.argv) > 1 else 600_000
+DECISIONS = int(sys.argv[1]) if len(sys.argv) > 1 else 250_000
 GAMES, DEALS, EPOCHS, CLIP, ENTROPY, RATE = 256, 1000, 4, 0.2, 0.01, 2e-3
 torch.manual_seed(1)
 torch.set_num_threads(1)

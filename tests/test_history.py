@@ -125,27 +125,27 @@ def test_all_interfaces_show_the_same_history(name):
         steps += 1
 
 
-@pytest.mark.parametrize("opponents", ["random", "greedy", ["greedy", "random", "ismcts:2", "greedy"]])
+@pytest.mark.parametrize("opponents", ["random", "greedy", ["greedy", "random", "pimc:1"]])
 @pytest.mark.parametrize("illegal", ["terminate", "substitute"])
 def test_vector_environments_play_the_same_matches_with_and_without_history(opponents, illegal):
     """Also where the learner names cards at random, legal or not."""
     chosen: dict[str, Any] = {"num_deals": 2, "opponents": opponents, "illegal": illegal, "autoreset_mode": "SAME_STEP"}
     both = [
-        gymnasium.make_vec("trick_envs/Pepper-v0", 5, "vector_entry_point", observation=kind, **chosen).unwrapped
+        gymnasium.make_vec("trick_envs/Donguri-v0", 3, "vector_entry_point", observation=kind, **chosen).unwrapped
         for kind in ("history", "position")
     ]
     chosen.pop("autoreset_mode")
-    single = gymnasium.make("trick_envs/Pepper-v0", observation="history", **chosen).unwrapped
+    single = gymnasium.make("trick_envs/Donguri-v0", observation="history", **chosen).unwrapped
     rng, size = np.random.default_rng(6), both[1].layout.size
     starts = [each.reset(seed=4)[0] for each in both]
     alone, _ = single.reset(seed=4)
     assert (starts[0][:, :size] == starts[1]).all()
     playing = True
-    for _ in range(60):
+    for _ in range(50):
         masks = both[0].action_masks()
         actions = np.array([rng.choice(np.flatnonzero(mask)) for mask in masks])
-        wrong = rng.random(5) < 0.1
-        actions[wrong] = rng.integers(60, size=int(wrong.sum()))
+        wrong = rng.random(3) < 0.1
+        actions[wrong] = rng.integers(48, size=int(wrong.sum()))
         (seen, *told, _), (old, *expected, _) = (each.step(actions) for each in both)
         assert (seen[:, :size] == old).all()
         for one, other in zip(told, expected, strict=True):
@@ -163,7 +163,7 @@ def test_a_vec_env_of_stable_baselines3_has_it():
     pytest.importorskip("stable_baselines3")
     from trick_envs.interfaces.sb3 import make_vec_env
 
-    games = make_vec_env("trick_envs/Pepper-v0", 2, seed=1, env_kwargs={"observation": "history", "num_deals": 1})
+    games = make_vec_env("trick_envs/Donguri-v0", 2, seed=1, env_kwargs={"observation": "history", "num_deals": 1})
     seen = games.reset()
     assert seen.shape == (2, games.get_attr("layout")[0].size)
     assert games.env_method("history")[1].shape[1] == 4
