@@ -129,7 +129,9 @@ def test_all_interfaces_show_the_same_history(name):
 @pytest.mark.parametrize("illegal", ["terminate", "substitute"])
 def test_vector_environments_play_the_same_matches_with_and_without_history(opponents, illegal):
     """Also where the learner names cards at random, legal or not."""
-    chosen: dict[str, Any] = {"num_deals": 2, "opponents": opponents, "illegal": illegal, "autoreset_mode": "SAME_STEP"}
+    reward = "win" if illegal == "terminate" else "score"  # what an illegal end costs is known at once then
+    chosen: dict[str, Any] = {"num_deals": 2, "opponents": opponents, "illegal": illegal, "reward": reward}
+    chosen["autoreset_mode"] = "SAME_STEP"
     both = [
         gymnasium.make_vec("trick_envs/Donguri-v0", 3, "vector_entry_point", observation=kind, **chosen).unwrapped
         for kind in ("history", "position")
