@@ -254,7 +254,7 @@ class BatchEnv:
     def _arguments(self) -> dict[str, Sequence[Any]]:
         """Arguments of the kernels, of the types that calls will have; those that take longest to compile first."""
         states, template, actions = self._states, self._template, self.seats
-        shown = self.observations, self.action_masks, self.seats
+        shown = self._seen, self.action_masks, self.seats
         last = self._mode, *shown, self.rewards, self.terminated, self._allowed
         return {
             "step_rows": (states, template, self._all, actions, *last),
