@@ -529,6 +529,75 @@ def test_the_game_left_longest_ago_makes_room(tmp_path, monkeypatch):
     assert [one["id"] for one in found.get("/games").json()["games"]] == names[:1:-1]
 
 
+def play_to_the_end(browser: Browser, about: Any, frame: Any, choice: int = 0) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The game and its last frame."""
+    while not about["over"]:
+        reply = browser.play(about, frame, frame["legal"][choice]).json()
+        about, frame = {**about, **reply["game"]}, reply["frames"][-1]
+    return about, frame
+
+
+def test_a_friend_plays_the_same_cards_and_both_scores_stand_beside_each_other(tmp_path):
+    one, friend = Browser(tmp_path), Browser(tmp_path)
+    about, frame = one.deal(game="donguri", num_players=3, num_deals=2, seat=1, opponents=["random", "greedy"])
+    assert one.post(f"/games/{about['id']}/share", {}).status_code == 409  # it is not over
+    mine, my_end = play_to_the_end(one, about, frame)
+    path = one.post(f"/games/{about['id']}/share", {}).json()["path"]
+    assert one.post(f"/games/{about['id']}/share", {}).json()["path"] == path
+    assert friend.client.get(path).status_code == 200
+    first = friend.post("/games", {"same": path.removeprefix("/same/")}).json()
+    theirs, start = first["game"], first["frames"][-1]
+    assert theirs["id"] != about["id"]
+    assert (theirs["seat"], theirs["players"], theirs["num_deals"]) == (1, about["players"], 2)
+    assert {**start, "told": "", "events": []} == {**frame, "told": "", "events": []}
+    assert "others" not in theirs
+    assert about["id"] not in json.dumps(first)
+    theirs, end = play_to_the_end(friend, theirs, start, -1)
+    assert theirs["others"] == [{"first": True, "score": my_end["scores"]}]
+    records = [found.get(f"/games/{game['id']}/record").json() for found, game in ((one, mine), (friend, theirs))]
+    assert [deal["hands"] for deal in records[0]["deals"]] == [deal["hands"] for deal in records[1]["deals"]]
+    again = Browser(tmp_path)  # after a restart
+    assert again.get(f"/games/{mine['id']}").json()["game"]["others"] == [{"first": False, "score": end["scores"]}]
+    again.client.cookies = one.client.cookies
+    assert again.post(f"/games/{mine['id']}/delete", {}).status_code == 200
+    gone = friend.post("/games", {"same": path.removeprefix("/same/")})
+    assert gone.status_code == 404
+    assert "deleted" in gone.json()["error"]
+    for name in ("x", "../same/x", "x" * 12):
+        assert friend.post("/games", {"same": name}).status_code == 404
+
+
+def test_a_link_to_the_same_cards_tells_nothing_of_them(tmp_path):
+    """Two worlds that look alike to the seat: through a link they begin with equal bytes, but for the game's id."""
+    game, rng = load_game("donguri", 3, 1), random.Random(1)
+    replies, changed = [], 0
+    match = Match(game, 5)
+    seat, order = match.seat, [int(card) for card in match.deals[0].order]
+    hidden = [at for at in range(game.deck.size) if at // game.hand_size != seat]
+    while not changed:
+        left, right = rng.sample(hidden, 2)
+        changed = left // game.hand_size != right // game.hand_size
+    swapped = list(order)
+    swapped[left], swapped[right] = order[right], order[left]
+    for number, cards in enumerate((order, swapped)):
+        found = Browser(tmp_path / str(number))
+        played = WebSession(
+            Session(Match(game, 5, [GivenDeal(tuple(cards), match.deals[0].dealer)]), seated(seat, ["greedy"] * 2))
+        )
+        assert found.pages.saved is not None
+        played.session.file = found.pages.saved.file_for("somebody", played.id)
+        while not played.session.over:
+            played.session.play(played.session.choose() if not played.session.asks else played.session.view().legal[0])
+        found.pages.games.put(played)
+        path = found.post(f"/games/{played.id}/share", {}).json()["path"]
+        reply = found.post("/games", {"same": path.removeprefix("/same/")})
+        name = reply.json()["game"]["id"]
+        replies.append(reply.text.replace(name, "ID"))
+        replies.append(found.get(f"/games/{name}/hint?number=0").text)
+    assert '"yours":true' in replies[0]
+    assert replies[:2] == replies[2:]
+
+
 def test_a_card_is_taken_back_and_the_others_answer_the_same_card_alike(browser):
     about, frame = browser.deal(game="donguri", num_players=3, num_deals=1, seed=5, opponents="random")
     assert browser.post(f"/games/{about['id']}/back", {"number": frame["number"]}).status_code == 409
@@ -816,6 +885,9 @@ def test_a_thousand_malformed_requests_get_4xx_and_the_game_goes_on(browser, rec
             method = rng.choice(["GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"])
             reply = browser.client.request(method, f"/api{path}{tail}")
             if (method, tail) == ("GET", "") and path == game:
+                continue
+            if method == "GET" and path == "/games" and tail in ("", "?size=1x1"):
+                assert reply.json() == {"games": []}
                 continue
         else:
             reply = browser.post("/games", {rng.choice(KEYS): junk(rng), "unknown": junk(rng)})

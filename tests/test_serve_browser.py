@@ -680,3 +680,21 @@ def test_a_review_lists_mistakes_jumps_to_them_and_lets_one_try_again(open_page,
     expect(page.locator("#hand.ready")).to_be_visible()
     assert page.evaluate("[frame.number, about.seat]") == [worst["number"], 0]
     assert page.evaluate("about.players") == ["you", "greedy", "random"]
+
+
+def test_a_friend_gets_the_same_cards_by_a_link(open_page, address):
+    page, friend = open_page(), open_page()
+    short_game(page, address)
+    play_to_the_end(page, lambda: page.locator("#hand .legal").first.click())
+    page.get_by_role("button", name="The same cards for a friend").click()
+    link = page.get_by_label("Link to the same cards").input_value()
+    friend.add_init_script("localStorage.setItem('speed', 'instant')")
+    friend.goto(link)
+    expect(friend.locator("#hand.ready")).to_be_visible()
+    expect(friend.locator("#message")).to_contain_text("The same cards")
+    assert "/game/" in friend.url
+    play_to_the_end(friend, lambda: friend.locator("#hand .legal").last.click())
+    expect(friend.locator("#same li")).to_have_count(2)
+    expect(friend.locator("#same")).to_contain_text("who sent the link")
+    page.reload()
+    expect(page.locator("#same li")).to_have_count(2)

@@ -16,10 +16,12 @@ from typing import Any
 
 from trick_envs.engine.registry import game_type
 from trick_envs.errors import InputError
+from trick_envs.files import write_json
 from trick_envs.play.session import PERSON, Session
 
 MOST = 500  # games of one browser; the one that was left longest ago makes room
 MOST_IN_ALL = 20_000
+MOST_WITH_THE_SAME_CARDS = 50
 _ID = re.compile(r"[A-Za-z0-9_-]{12}")
 _LOG = logging.getLogger("trick_envs.serve")
 
@@ -35,6 +37,21 @@ def data_root() -> Path:
 def new_id() -> str:
     """An id that nobody guesses, for a game's address and the name of its file."""
     return secrets.token_urlsafe(9)
+
+
+@dataclass(frozen=True)
+class SameCards:
+    """Games that several people play with the same cards, from the same seat.
+
+    Attributes:
+        name: what the link holds; nobody guesses it.
+        first: the id of the game from which the cards are.
+        games: the ids of the others, in the order in which they began.
+    """
+
+    name: str
+    first: str
+    games: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -126,10 +143,48 @@ class SavedGames:
             (self._own(browser) / f"{game}.json").unlink(missing_ok=True)
         return found
 
-    def list(self, browser: str) -> list[SavedGame]:
+    def games_of(self, browser: str) -> list[SavedGame]:
         """The games of a browser, the latest first. What cannot be read is left out."""
         found = [self._glance(path) for path in self._own(browser).glob("*.json")]
         return sorted((one for one in found if one is not None), key=lambda one: -one.saved)
+
+    # --- the same cards for several people ---------------------------------------------------------------------------
+
+    def share(self, game: str) -> SameCards:
+        """A new link to the cards of a game."""
+        return self._write(SameCards(new_id(), game, ()))
+
+    def shared(self, name: str) -> SameCards | None:
+        """The games of a link; ``None`` if there is no such link."""
+        path = self._shared_file(name)
+        if not _ID.fullmatch(name) or not path.is_file():
+            return None
+        found = json.loads(path.read_text(encoding="utf-8"))
+        return SameCards(name, found["first"], tuple(found["games"]))
+
+    def join(self, name: str, game: str) -> None:
+        """Adds a game to those of a link; of very many, the last ones are kept."""
+        with self._lock:
+            found = self.shared(name)
+            if found is not None:
+                self._write(SameCards(name, found.first, (*found.games, game)[-MOST_WITH_THE_SAME_CARDS:]))
+
+    def results(self, name: str, without: str) -> list[dict[str, Any]]:
+        """How those games of a link have ended that are over, except one: ``first`` or not, ``score`` by seat."""
+        found = self.shared(name)
+        listed = [] if found is None else [found.first, *found.games]
+        paths = [self.find(game) for game in listed if game != without]
+        ended = [one for one in (self._glance(path) for path in paths if path) if one and one.winners is not None]
+        return [{"first": found is not None and one.id == found.first, "score": one.score} for one in ended]
+
+    def _write(self, same: SameCards) -> SameCards:
+        path = self._shared_file(same.name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_json(path, {"first": same.first, "games": list(same.games)})
+        return same
+
+    def _shared_file(self, name: str) -> Path:
+        return self.folder / "same" / f"{name}.link"
 
     def _own(self, browser: str) -> Path:
         return self.folder / hashlib.sha256(browser.encode()).hexdigest()[:24]

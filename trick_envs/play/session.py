@@ -51,6 +51,7 @@ class Session:
         start_number: how many plays there were when the person sat down: not 0 if the match goes on from a replay.
         taken_back: how often the person has taken back a play.
         ended: whether the person has ended the match before its end.
+        same_cards: the name under which others get the same cards; empty for none.
         log: what the person was told of every play so far, a line each.
 
     Raises:
@@ -61,7 +62,7 @@ class Session:
         self.match, self.game, self.file = match, match.game, file
         self.start_number = number_of_plays(match)
         self.players, self.seat = list(players), list(players).index(PERSON)
-        self.taken_back, self.ended = 0, False
+        self.taken_back, self.ended, self.same_cards = 0, False, ""
         self.agents = {seat: self._player(seat) for seat in range(len(players)) if seat != self.seat}
         self.log = told(match, self.seat)
         self._advice: Advice | None = None
@@ -111,6 +112,7 @@ class Session:
         counts = [record.get(key, 0) for key in ("taken_back", "start_number")]
         session.taken_back, session.start_number = (count if isinstance(count, int) else 0 for count in counts)
         session.ended = record.get("ended") is True
+        session.same_cards = str(record.get("same_cards", ""))
         return session
 
     @classmethod
@@ -250,6 +252,10 @@ class Session:
         if self.begun:
             self.save()
 
+    def from_the_start(self) -> Match:
+        """A match with the same cards, at the position at which the person has sat down."""
+        return match_after(self.match, self.start_number)
+
     def save(self) -> None:
         """Writes the record, with the players, if there is a file for it."""
         if self.file is None:
@@ -261,9 +267,13 @@ class Session:
         """The record so far, with ``players``: the spec of every seat's player.
 
         Where it is so: ``taken_back`` says how often plays were taken back, ``ended`` that the person has ended the
-        match, ``start_number`` after how many plays of another match this one began.
+        match, ``start_number`` after how many plays of another match this one began, ``same_cards`` under which name
+        others get the same cards.
         """
-        notes = {"taken_back": self.taken_back, "ended": self.ended, "start_number": self.start_number}
+        notes = {
+            "taken_back": self.taken_back, "ended": self.ended, "start_number": self.start_number,
+            "same_cards": self.same_cards,
+        }  # fmt: skip
         return {**self.match.record(), "players": self.players, **{key: note for key, note in notes.items() if note}}
 
 

@@ -212,6 +212,7 @@ class Api:
             Route("/games/{game}/plays", self._in_turn(self.play), methods=["POST"]),
             Route("/games/{game}/hint", self.hint),
             Route("/games/{game}/stamp", self.stamp),
+            Route("/games/{game}/share", self._in_turn(self.share), methods=["POST"]),
             Route("/games/{game}/back", self._in_turn(self.take_back), methods=["POST"]),
             Route("/games/{game}/delete", post(self.delete_game, threads), methods=["POST"]),
             Route("/games/{game}/lesson", self._in_turn(self.lesson)),
@@ -228,6 +229,7 @@ class Api:
         routes = [
             Route("/", page("play.html")),
             Route("/game/{game}", page("play.html")),
+            Route("/same/{link}", page("play.html")),
             Route("/replay", page("replay.html")),
             Route("/replay/{replay}", page("replay.html")),
             Route("/cards/{game}/{players}/{card}.svg", card_picture),
@@ -285,9 +287,11 @@ class Api:
         """Deals: a new match, or one that goes on from a step of a replay."""
         asked = read_object(body, {
             "game": str, "num_players": int, "num_deals": int, "options": dict, "opponents": object, "seat": int,
-            "seed": int, "replay": str, "step": int, "size": str,
+            "seed": int, "replay": str, "step": int, "same": str, "size": str,
         })  # fmt: skip
         layout = chosen_size(asked.get("size"))
+        if asked.get("same") is not None:
+            return self._opened(request, self._same_cards(asked["same"]), layout)
         match = self._match(asked)
         n, seat = match.game.num_players, asked.get("seat") or 0
         if not 0 <= seat < n:
@@ -296,7 +300,13 @@ class Api:
         if opponents is None and asked.get("replay") is not None:
             opponents = self.replays.get(asked["replay"]).opponents(seat)
         players = seated(seat, chosen_opponents(match.game, opponents))
-        played = WebSession(Session(match, players))
+        return self._opened(request, Session(match, players), layout)
+
+    def _opened(self, request: Request, session: Session, layout: Layout) -> Any:
+        """A new game at the person's first decision."""
+        played = WebSession(session)
+        if self.saved and session.same_cards:
+            self.saved.join(session.same_cards, played.id)
         if self.saved:
             played.session.file = self.saved.file_for(browser_of(request), played.id)
         with self.load:
@@ -304,9 +314,32 @@ class Api:
         self.games.put(played)
         return {"game": self._about(played), "frames": self._frames(played, shots, layout)}
 
+    def _same_cards(self, name: str) -> Session:
+        """The cards of a game that somebody has sent a link to."""
+        shared = self.saved.shared(name) if self.saved else None
+        first = None if shared is None or self.saved is None else self.saved.load(shared.first)
+        if first is None:
+            raise ApiError(404, "this link leads to no cards: the game that they are from was deleted")
+        session = Session(first.from_the_start(), first.players)
+        session.same_cards = name
+        return session
+
+    def share(self, played: WebSession, request: Request, body: bytes) -> Any:
+        """A link by which others play the same cards, from the same seat; only when the match is over."""
+        read_object(body, {})
+        session = played.session
+        if self.saved is None or session.file is None:
+            raise ApiError(409, "this game is not saved, so its cards cannot be sent")
+        if not session.match.over:
+            raise ApiError(409, "the cards can be sent when the match is over")
+        if not session.same_cards or self.saved.shared(session.same_cards) is None:
+            session.same_cards = self.saved.share(played.id).name
+            session.save()
+        return {"path": f"/same/{session.same_cards}"}
+
     def list_games(self, request: Request) -> Any:
         """The saved games that were begun in this browser, the latest first."""
-        return {"games": [one.as_dict() for one in self.saved.list(browser_of(request))] if self.saved else []}
+        return {"games": [one.as_dict() for one in self.saved.games_of(browser_of(request))] if self.saved else []}
 
     def delete_game(self, request: Request, body: bytes) -> Any:
         """Deletes a game that was begun in this browser."""
@@ -422,8 +455,13 @@ class Api:
             "begun": played.session.begun,
             "taken_back": played.session.taken_back,
             "notice": played.notice,
-            **({"seed": match.seed} if over else {}),  # it tells how the cards lie
+            **({"seed": match.seed, "others": self._others(played)} if over else {}),  # they tell how the cards lie
         }
+
+    def _others(self, played: WebSession) -> Any:
+        """What others have scored with the same cards."""
+        name = played.session.same_cards
+        return self.saved.results(name, played.id) if self.saved and name and played.session.match.over else []
 
     def _frames(self, played: WebSession, shots: list[Snapshot], layout: Layout) -> Any:
         if not shots or shots[-1].pause:

@@ -37,6 +37,11 @@ async function start() {
       return say("The server does not have that game any more. Here is a new one.");
     }
   }
+  const same = location.pathname.match(/^\/same\/(.+)$/);
+  if (same) {
+    await newGame({ same: same[1] });
+    return say("The same cards as in the game that you were sent. At the end you see both scores.");
+  }
   const query = new URLSearchParams(location.search);
   if (query.get("learn") && choices.games.some((game) => game.name === query.get("learn"))) return startLearning(query.get("learn"));
   const body = {};
@@ -534,6 +539,7 @@ function matchOver() {
     h("h2", {}, title),
     ...(note ? [h("p", {}, note)] : []),
     about.num_deals === 1 && lastDeal?.id === about.id ? lastDeal.table : scoreTable(frame.scores),
+    ...sameCards(),
     h("p", { class: "seed" }, `Seed ${about.seed}`),
     h("p", { class: "row" },
       h("button", { type: "button", class: "primary", onclick: () => guarded(() => lookBack()) }, "Review my game"),
@@ -550,6 +556,27 @@ function matchOver() {
   $("stop").disabled = true;
   $("prompt").textContent = sentence(winners === null ? "the match was ended: all hands are open" : frame.prompt);
   if (document.activeElement === document.body || $("hand").contains(document.activeElement)) $("summary").querySelector("button").focus({ preventScroll: true });
+}
+
+/** What others have scored with the same cards, and a link for one more. */
+function sameCards() {
+  const own = frame.scores[about.seat];
+  const others = about.others || [];
+  return [
+    others.length ? h("h3", {}, "The same cards") : "",
+    others.length ? h("ol", { class: "result", id: "same" }, h("li", { class: "you" }, h("span", {}, "you"), h("b", {}, signed(own))),
+      ...others.map((one, number) => h("li", {}, h("span", {}, one.first ? "who sent the link" : `player ${number + 1} by the link`), h("b", {}, signed(one.score[about.seat]))))) : "",
+    about.winners && about.begun ? h("p", { id: "link" }, h("button", { type: "button", onclick: () => guarded(share) }, "The same cards for a friend")) : "",
+  ];
+}
+
+async function share() {
+  const { path } = await ask(`/api/games/${about.id}/share`, {});
+  const address = new URL(path, location.href).href;
+  const field = h("input", { readonly: true, value: address, "aria-label": "Link to the same cards" });
+  $("link").replaceChildren(h("label", {}, "Send this link; your scores then stand beside each other. ", field));
+  field.select();
+  await navigator.clipboard?.writeText(address).catch(() => {});
 }
 
 /** The record as text: its seed may be larger than numbers are here. */
