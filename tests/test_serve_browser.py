@@ -217,7 +217,7 @@ def test_a_deal_of_zaraba_is_learnt_on_a_phone(open_page, address):
     page.goto(f"{address}/?learn=zaraba22")
     lesson, coach, summary = page.locator("#lesson"), page.locator("#coach"), page.locator("#summary")
     expect(lesson).to_contain_text("Own cards of the suits whose price is high")
-    titles, told, limit = set(), [], time.monotonic() + 3 * PATIENCE / 1000
+    titles, told, limit = set(), [], time.monotonic() + 6 * PATIENCE / 1000
     while not page.evaluate("about.over && !summary.hidden && !goOn"):
         assert time.monotonic() < limit
         if lesson.is_visible():
