@@ -27,7 +27,9 @@ from trick_envs import BatchEnv, make_agent
 from trick_envs.cli import app, main
 from trick_envs.engine.registry import load_game
 from trick_envs.errors import TrickEnvsError
-from trick_envs.evaluation.duplicate import Result
+from trick_envs.evaluation.deviators import best_deviation, in_words, search_deviators
+from trick_envs.evaluation.duplicate import Result, evaluate
+from trick_envs.evaluation.seeds import Purpose
 from trick_envs.matches.seating import seatings
 
 QUIET = Console(quiet=True)
@@ -58,7 +60,7 @@ def middle_card(mask: Any) -> int:
 
 
 def invoke(*arguments: object) -> Any:
-    return CliRunner().invoke(app, ["best-response", *map(str, arguments)])
+    return CliRunner().invoke(app, ["best-response", "--search-deals", "0", *map(str, arguments)])
 
 
 # --- rewards ------------------------------------------------------------------------------------------------------
@@ -273,7 +275,9 @@ def test_the_old_names_of_the_command_and_of_its_option_work_with_a_warning(
 ) -> None:
     begun: list[RunConfig] = []
     monkeypatch.setattr(run, "train", lambda config, *_: begun.append(config))
-    monkeypatch.setattr(sys, "argv", ["trick", "exploit", "greedy", "--game", "donguri", "--start", "pretrained"])
+    monkeypatch.setattr(
+        sys, "argv", ["trick", "exploit", "greedy", "--game", "donguri", "--start", "pretrained", "--search-deals", "0"]
+    )
     with warnings.catch_warnings():
         monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
         with pytest.raises(SystemExit, match="0"):
@@ -354,3 +358,50 @@ def test_a_policy_of_another_game_cannot_be_exploited(finished: Path, tmp_path: 
 )
 def test_the_verdict_says_no_more_than_what_the_interval_allows(margin: float, expected: str) -> None:
     assert expected in verdict(Result("best", "greedy", 80, 9.0, 0.1, margin, 0.5))
+
+
+# --- deviators that search ----------------------------------------------------------------------------------------
+
+
+def test_the_best_deviator_is_chosen_on_other_deals_than_it_is_measured_on():
+    game = load_game("donguri", 3, 1)
+    found = best_deviation(game, "random", ["random", "greedy", "pimc:2"], 30, seed=3)
+    assert [result.player for result in found.tried] == ["random", "greedy", "pimc:2"]
+    best = max(found.tried, key=lambda result: result.margin_as_one)
+    assert found.best.player == best.player != "random"
+    assert found.best.margin_as_one != best.margin_as_one
+    expected = evaluate(game, make_agent(best.player, game), make_agent("random", game), 30, 3, Purpose.TEST)
+    assert found.best == expected
+    assert found.best.margin_as_one > found.best.half_width_as_one
+
+
+def test_a_null_stands_beside_a_control_and_a_control_that_fails_is_said():
+    game = load_game("donguri", 3, 1)
+    null, control = best_deviation(game, "greedy", ["greedy"], 20), best_deviation(game, "random", ["greedy"], 20)
+    assert null.best.margin_as_one == 0.0
+    words = in_words(null, control)
+    assert "exploitable" not in words
+    assert "control: one greedy among random wins +" in words
+    assert "finding nothing says nothing" not in words
+    assert "finding nothing says nothing" in in_words(null, null)
+    assert "exploitable by at least that" in in_words(control, control)
+
+
+def test_a_players_own_policy_searches_against_it():
+    assert search_deviators("greedy") == ["ismcts:1000"]
+    assert search_deviators("pretrained:sample") == ["ismcts:1000", "pretrained+rollout:64"]
+    assert search_deviators("runs/a/policy.onnx") == ["ismcts:1000", "runs/a/policy.onnx+rollout:64"]
+
+
+def test_the_command_tries_deviators_that_search(tmp_path, monkeypatch):
+    monkeypatch.setattr("trick_envs.evaluation.deviators.SEARCH", "pimc:2")
+    result = CliRunner().invoke(
+        app, ["best-response", "random", "--game", "donguri", "--num-players", "3", "--samples", "1", "--deals", "4",
+              "--search-deals", "4", "--folder", str(tmp_path / "run"), "--json", str(tmp_path / "found.json")],
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    assert "the best of 2 deviators" in result.output
+    assert "control: one pimc:2 among greedy" in result.output
+    report = json.loads((tmp_path / "found.json").read_text())
+    assert report == json.loads((tmp_path / "run" / "evaluation.json").read_text())
+    assert [tried["opponent"] for tried in report["deviators"]["found"]["tried"]] == ["random", "random"]

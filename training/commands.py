@@ -115,18 +115,32 @@ def best_response(
         ),
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue the run in the folder.")] = False,
+    search_deals: Annotated[
+        int,
+        typer.Option(
+            "--search-deals",
+            min=0,
+            help="Also try deviators that search, on so many deals each, and keep the best of all; 0: do not.",
+        ),
+    ] = 40,
     ray: RayOption = None,
     json_file: JsonOption = None,
 ) -> None:
-    """Train a best response to a player: a lower bound on its exploitability.
+    """Find what can be won from a player: a lower bound on its exploitability.
 
-    The same as trick train with "opponent: POLICY" in a config that otherwise has the defaults.
+    Trains a best response, the same as trick train with "opponent: POLICY" in a config that otherwise has the
+    defaults. Then tries it and players that search as the only ones of their kind among copies of the player, and
+    measures the best of them on deals of its own, with a positive control: the same against greedy.
     """
     from training import run
     from training.config import load_config, make_config
     from training.networks.initial import network_of
     from trick_envs.engine.registry import load_game
+    from trick_envs.evaluation.deviators import CONTROL, best_deviation, in_words, search_deviators
     from trick_envs.files import write_json
+
+    if search_deals == 1:
+        raise InputError("--search-deals: expected 0, or 2 deals or more")
 
     if start is not None:
         warn_renamed("--start", "--init-from")
@@ -159,8 +173,18 @@ def best_response(
             run.resume(target, out, ray)
         else:
             run.train(config, target, out, ray)
+    if not search_deals and json_file is None:
+        return
+    report = json.loads((target / "evaluation.json").read_text(encoding="utf-8"))
+    if search_deals:
+        single, searches = load_game(game, config.num_players, 1, **config.options), search_deviators(player)
+        found = best_deviation(single, player, [str(target / "policy.onnx"), *searches], search_deals, config.seed)
+        control = best_deviation(single, CONTROL, searches, search_deals, config.seed)
+        report["deviators"] = {"found": found.as_dict(), "control": control.as_dict()}
+        write_json(target / "evaluation.json", report)
+        out.print(in_words(found, control), highlight=False, soft_wrap=True)
     if json_file is not None:
-        write_json(json_file, json.loads((target / "evaluation.json").read_text(encoding="utf-8")))
+        write_json(json_file, report)
 
 
 def release(
