@@ -555,7 +555,7 @@ function matchOver() {
   $("summary").hidden = false;
   $("stop").disabled = true;
   $("prompt").textContent = sentence(winners === null ? "the match was ended: all hands are open" : frame.prompt);
-  if (document.activeElement === document.body || $("hand").contains(document.activeElement)) $("summary").querySelector("button").focus({ preventScroll: true });
+  if (document.activeElement === document.body || $("hand").contains(document.activeElement)) $("summary").querySelector("button.primary").focus({ preventScroll: true });
 }
 
 /** What others have scored with the same cards, and a link for one more. */
