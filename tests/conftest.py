@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from typing import Any
 
 os.environ.setdefault("TRICK_ENVS_COMPILE", "first")  # test_start.py tries the other way
@@ -36,6 +37,38 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     from xdist.scheduler import WorkStealingScheduling
 
     return WorkStealingScheduling(config, log)
+
+
+_EXPORTED: dict[Any, Any] = {}
+
+
+@pytest.fixture(scope="module")
+def quick_export() -> Iterator[None]:
+    """Of networks of one shape, the first is exported; the others get its graph with their own weights.
+
+    The exporter takes longer than a small run learns. ``export_policy`` still compares every file with its module in
+    played positions: a graph that does not fit is an error.
+    """
+    import onnx
+
+    from trick_envs.interfaces import export
+
+    original = export._to_onnx
+
+    def to_onnx(network: Any, game: Any) -> Any:
+        weights = {name: value.numpy() for name, value in network.state_dict().items()}
+        key = game.name, game.num_players, str(network), tuple((name, each.shape) for name, each in weights.items())
+        if key not in _EXPORTED:
+            _EXPORTED[key] = original(network, game).SerializeToString()
+        model = onnx.ModelProto.FromString(_EXPORTED[key])
+        for part in model.graph.initializer:
+            if part.name in weights:
+                part.CopyFrom(onnx.numpy_helper.from_array(weights[part.name], part.name))
+        return model
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(export, "_to_onnx", to_onnx)
+        yield
 
 
 @pytest.fixture

@@ -32,6 +32,7 @@ from trick_envs.evaluation.duplicate import Result, evaluate
 from trick_envs.evaluation.seeds import Purpose
 from trick_envs.matches.seating import seatings
 
+pytestmark = pytest.mark.usefixtures("quick_export")
 QUIET = Console(quiet=True)
 SMALL = {
     **SMALL_RUN,
@@ -135,7 +136,9 @@ def weights(folder: Path) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("runs") / "small"
-    run.train(RunConfig.model_validate(SMALL), folder, QUIET)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(run, "write_report", lambda *given: None)
+        run.train(RunConfig.model_validate(SMALL), folder, QUIET)
     return folder
 
 
@@ -393,6 +396,7 @@ def test_a_players_own_policy_searches_against_it():
     assert search_deviators("runs/a/policy.onnx") == ["ismcts:1000", "runs/a/policy.onnx+rollout:64"]
 
 
+@pytest.mark.usefixtures("no_report")
 def test_the_command_tries_deviators_that_search(tmp_path, monkeypatch):
     monkeypatch.setattr("trick_envs.evaluation.deviators.SEARCH", "pimc:2")
     result = CliRunner().invoke(

@@ -37,6 +37,7 @@ from training.report.tracker import load_progress
 from training.stages import ONE_ENV
 from trick_envs import BatchEnv
 
+pytestmark = pytest.mark.usefixtures("quick_export")
 QUIET = Console(quiet=True)
 LABELS: dict[str, Any] = {
     "method": "expert_iteration", "total_labels": 200, "labels_per_round": 40, "replay_capacity": 80,
@@ -433,6 +434,7 @@ def test_ctrl_c_in_a_later_stage_loses_nothing_of_the_stages_before(
     assert progress(folder)["samples"] == sum(last.values())
 
 
+@pytest.mark.usefixtures("no_report")
 def test_a_killed_run_goes_on_from_its_last_round(tmp_path: Path) -> None:
     folder, config = tmp_path / "run", make_config({**LABELS, "total_labels": 600})
     (tmp_path / "config.yaml").write_text(dump_config(config), encoding="utf-8")

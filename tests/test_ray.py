@@ -29,6 +29,7 @@ from trick_envs.evaluation.arena import LOG, Plan, make_plan, play_arena
 from trick_envs.parallel.executor import make_executor
 from trick_envs.parallel.ray_executor import prepare
 
+pytestmark = pytest.mark.usefixtures("quick_export")
 GAME = load_game("donguri", 3, 1)
 SPECS = ("random", "greedy", "pimc:3")
 FAST_DEATHS = {"health_check_period_ms": 500, "health_check_failure_threshold": 4}  # noticed within 2 seconds

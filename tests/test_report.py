@@ -31,6 +31,7 @@ from trick_envs.evaluation.duplicate import Result, evaluate
 from trick_envs.evaluation.plots import draw_margins, in_samples
 from trick_envs.evaluation.seeds import Purpose
 
+pytestmark = pytest.mark.usefixtures("quick_export")
 QUIET = Console(quiet=True)
 SMALL: dict[str, Any] = {
     "game": "donguri",

@@ -106,7 +106,7 @@ def resets(monkeypatch: pytest.MonkeyPatch) -> list[list[int]]:
     return found
 
 
-@pytest.mark.usefixtures("no_report")
+@pytest.mark.usefixtures("quick_export", "no_report")
 @pytest.mark.parametrize("against", [None, "greedy"])
 def test_a_run_and_its_evaluations_play_different_deals(
     tmp_path: Path, resets: list[list[int]], monkeypatch: pytest.MonkeyPatch, against: str | None
@@ -158,7 +158,7 @@ def test_a_run_and_its_evaluations_play_different_deals(
     assert {purpose_of(seeds[0]) for seeds in resets} == {Purpose.TRAINING, Purpose.MONITORING, Purpose.FINAL}
 
 
-@pytest.mark.usefixtures("no_report")
+@pytest.mark.usefixtures("quick_export", "no_report")
 def test_games_whose_decisions_are_labelled_are_games_of_training_that_nothing_else_plays(
     tmp_path: Path, resets: list[list[int]]
 ) -> None:
@@ -217,6 +217,7 @@ def test_old_names_of_purposes_resolve_with_a_warning(old: str, new: Purpose) ->
         getattr(Purpose, "GUESSING")  # noqa: B009 - mypy knows that there is none
 
 
+@pytest.mark.usefixtures("quick_export")
 def test_a_run_that_evaluates_on_a_single_deal_writes_strict_json_and_resumes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

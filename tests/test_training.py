@@ -36,6 +36,7 @@ from trick_envs.files import locked, replacing, write_text
 from trick_envs.matches.seating import seatings
 
 CONFIGS = sorted((Path(__file__).parent.parent / "configs").glob("*.yaml"))
+pytestmark = pytest.mark.usefixtures("quick_export")
 QUIET = Console(quiet=True)
 SMALL = {
     **SMALL_RUN,
