@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import json
 import math
 import os
 import re
+import shutil
 import subprocess
 from datetime import datetime
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 pytest.importorskip("sb3_contrib")
@@ -22,14 +26,16 @@ from rich.console import Console
 from training import run
 from training.config import RunConfig, load_config
 from training.networks.policy import NetworkAgent
-from training.report.page import Finished, pretrained_margins, write_report
+from training.report.deals import Difference, best_and_worst
+from training.report.page import Finished, pretrained_results, write_report
 from training.report.provenance import git_commit
 from training.report.snapshots import next_mark, past_players
 from training.report.tracker import Monitor
 from trick_envs import load_game, make_agent
-from trick_envs.evaluation.duplicate import Result, evaluate
+from trick_envs.evaluation.duplicate import Result, evaluate, play_points
 from trick_envs.evaluation.plots import draw_margins, in_samples
-from trick_envs.evaluation.seeds import Purpose
+from trick_envs.evaluation.seeds import Purpose, match_seeds
+from trick_envs.matches.replay import replay
 
 pytestmark = pytest.mark.usefixtures("quick_export")
 QUIET = Console(quiet=True)
@@ -97,11 +103,13 @@ class Page(HTMLParser):
 
 
 def check_whole(text: str) -> Page:
-    """A page that parses and needs nothing but itself."""
+    """A page that parses and needs nothing but itself; ``pages_of`` has the replays in it."""
+    text = re.sub(r'(<script type="application/gzip" id="\S+">)[\w+/=]+(</script>)', r"\1\2", text)
     page = Page(text)
     assert "http" not in text
     assert "url(" not in re.sub(r"url\(#\w+\)", "", text)
-    assert not {"script", "link", "img", "iframe", "object"} & set(page.tags)
+    assert not {"link", "img", "object"} & set(page.tags)
+    assert not page.references or all(reference.startswith("#") for reference in page.references)
     ids = set(re.findall(r' id="([^"]+)"', text))
     inside = {reference.removeprefix("#") for reference in page.references} | set(re.findall(r"url\(#(\w+)\)", text))
     assert inside <= ids
@@ -111,6 +119,16 @@ def check_whole(text: str) -> Page:
     return page
 
 
+def number(points: float) -> str:
+    return f"{points:+g}" if points else "0"
+
+
+def pages_of(text: str) -> dict[str, str]:
+    """The replays in a report, by their ids."""
+    packed = re.findall(r'<script type="application/gzip" id="(\S+)">([\w+/=]+)</script>', text)
+    return {name: gzip.decompress(base64.b64decode(page)).decode() for name, page in packed}
+
+
 def read(folder: Path) -> tuple[Page, dict[str, Any], dict[str, Any]]:
     """The report, ``evaluation.json`` and ``progress.json`` of a run."""
     evaluation, progress = (json.loads((folder / name).read_text()) for name in ("evaluation.json", "progress.json"))
@@ -118,13 +136,26 @@ def read(folder: Path) -> tuple[Page, dict[str, Any], dict[str, Any]]:
 
 
 def check_numbers(page: Page, evaluation: dict[str, Any]) -> None:
-    """The ladder has the numbers of ``evaluation.json``."""
+    """The ladder has the numbers of ``evaluation.json``, and beside them those of the policy that comes with the game.
+
+    What only this was measured against follows.
+    """
+    known = pretrained_results(load_game("donguri", evaluation.get("num_players", 4), 1))
     (_, *rows) = page.tables[0]
-    assert len(rows) == len(evaluation["results"])
-    for row, result in zip(rows, evaluation["results"], strict=True):
+    met = [result["opponent"] for result in evaluation["results"]]
+    others = [opponent for opponent in known if opponent not in met]
+    assert [row[0].strip() for row in rows] == [*met, *others]
+    reached = [
+        f"{known[name].margin:+.2f} ± {known[name].half_width:.2f}" if name in known else "" for name in [*met, *others]
+    ]
+    assert [row[5].strip() for row in rows] == reached
+    assert [[cell.strip() for cell in row[1:5]] for row in rows[len(met) :]] == [["", "not measured", "", ""]] * len(
+        others
+    )
+    for row, result in zip(rows, evaluation["results"], strict=False):
         margin = f"{result['margin']:+.2f} ± {result['half_width']:.2f}"
         as_one = f"{result['margin_as_one']:+.2f} ± {result['half_width_as_one']:.2f}"
-        assert [cell.strip() for cell in row] == [result["opponent"], str(result["deals"]), margin, as_one, ""]
+        assert [cell.strip() for cell in row[:5]] == [result["opponent"], str(result["deals"]), margin, as_one, ""]
     assert f"{evaluation['samples']:,}" in page.text
 
 
@@ -196,9 +227,11 @@ def test_the_curves_begin_at_0_with_what_the_run_began_with(finished: Path) -> N
     draw_margins(axes, [initial, *progress["history"]], *in_samples([initial, *progress["history"]]))
     assert [line.get_xdata()[0] for line in axes.lines[:2]] == [0, 0]
     assert axes.get_xlim()[0] == 0
-    assert "pretrained over greedy" in page.text  # a reference line
+    known = pretrained_results(config.make_game())
+    for result in initial["results"]:  # the reference lines
+        assert f"pretrained over {result['opponent']}, {known[result['opponent']].deals} deals" in page.text
     assert "the policy that comes with the game, on other deals" in page.text
-    assert pretrained_margins(load_game("pepper", 5, 2)) is None
+    assert pretrained_results(load_game("pepper", 5, 2)) == {}
 
 
 def test_the_report_says_when_where_and_with_which_code(finished: Path, tmp_path: Path) -> None:
@@ -236,6 +269,77 @@ def test_the_cross_table_is_measured_against_the_policies_that_were_kept(finishe
     assert cross[1][3] == f"{-found.margin:+.2f} ± {found.half_width:.2f}"
     assert [cross[i][i] for i in range(1, 5)] == [""] * 4
     assert all(cross[i][j] for i in range(1, 5) for j in range(1, 5) if i != j)
+
+
+def test_the_best_and_the_worst_deal_are_those_where_the_same_cards_made_the_most_difference() -> None:
+    """Of each seat: the game in which the policy sits there, beside the mean of those in which it sits elsewhere."""
+    points = np.zeros((3, 6, 3))  # the first three games of a deal have a single policy, in each of the seats
+    points[1, :, 2] = [-4.0, -2.0, 5.0, 90.0, 90.0, 90.0]
+    points[2, :, 0] = [-3.0, 1.0, 2.0, -90.0, -90.0, -90.0]
+    game = load_game("donguri", 3)
+    assert best_and_worst(game, points) == (Difference(1, 2, 5.0, -3.0), Difference(2, 0, -3.0, 1.5))
+    teams = np.zeros((2, 2, 4))
+    teams[0] = [[3.0, -3.0, 3.0, -3.0], [1.0, -1.0, 1.0, -1.0]]  # seats 0 and 2 have the policy, then 1 and 3
+    found = best_and_worst(load_game("double_deck_whist"), teams)
+    assert found == (Difference(0, 0, 3.0, 1.0), Difference(1, 0, 0.0, 0.0))
+
+
+def test_the_report_replays_the_best_and_the_worst_deal_of_the_final_evaluation(finished: Path) -> None:
+    page, evaluation, _ = read(finished)
+    config = load_config(finished / "config.yaml")
+    game, deals = config.make_game(), config.evaluation.final_deals
+    opponent = min(evaluation["results"], key=lambda result: result["margin"])["opponent"]
+    players = make_agent(str(finished / "policy.onnx"), game), make_agent(opponent, game)
+    points = play_points(game, players, Purpose.FINAL, config.seed, 0, deals)
+    replays = pages_of((finished / "report.html").read_text(encoding="utf-8"))
+    assert list(replays) == ["best-deal", "worst-deal"]
+    text = " ".join(page.text.split())
+    for which, found in zip(("best", "worst"), best_and_worst(game, points), strict=True):
+        packed = re.search(r'<script type="application/gzip" id="data">(\S+)</script>', replays[f"{which}-deal"])
+        assert packed is not None
+        about = json.loads(gzip.decompress(base64.b64decode(packed[1])))["about"]
+        record, seat = about["record"], found.seat
+        assert replay(record).record() == record
+        assert record["seed"] == match_seeds(Purpose.FINAL, config.seed, found.deal, 1)[0]
+        assert record["players"] == ["policy.onnx" if each == seat else opponent for each in range(3)]
+        assert (
+            record["deals"][0]["score"] == points[found.deal, seat].tolist()
+        )  # game number seat: the policy sits there
+        assert found.own == points[found.deal, seat, seat]
+        assert found.theirs == np.delete(points[found.deal, :3, seat], seat).mean()
+        assert f"The {which} deal: number {found.deal + 1} of {deals}. As player_{seat}, the policy scores" in text
+        assert f"scores {number(found.own)}; {opponent} scores {found.theirs:+.1f} there" in text
+        more = f"{abs(found.own - found.theirs):.1f} points {'more' if which == 'best' else 'less'}"
+        assert f"the mean of the 2 games in which the policy sits elsewhere: {more}" in text
+
+
+def test_the_replays_play_in_the_report(finished: Path) -> None:
+    """In a browser, from the file: each is made when somebody comes near it."""
+    sync_api = pytest.importorskip("playwright.sync_api")
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        pytest.skip("needs chromium")
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+        page = browser.new_page(viewport={"width": 1280, "height": 800})
+        wrong: list[str] = []
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("request", lambda asked: wrong.append(asked.url) if asked.url.startswith("http") else None)
+        page.goto(f"file://{finished / 'report.html'}")
+        for which in ("best", "worst"):
+            frame = page.locator(f"iframe[data-page={which}-deal]")
+            if which == "best":
+                assert frame.get_attribute("src") is None
+            frame.scroll_into_view_if_needed()
+            inside = frame.content_frame
+            sync_api.expect(inside.locator("#table svg")).to_be_visible(timeout=60_000)
+            seat = re.search(rf"The {which} deal: [^.]+\. As player_(\d)", page.inner_text("body"))
+            assert seat is not None
+            assert inside.locator("#view").input_value() == seat[1]
+            inside.locator("#to-last").press("End")
+            sync_api.expect(inside.locator("#told")).to_contain_text("the match is over", ignore_case=True)
+        assert not wrong
+        browser.close()
 
 
 @pytest.mark.parametrize(

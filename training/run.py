@@ -15,6 +15,7 @@ from training.networks.initial import load_initial
 from training.networks.policy import NetworkAgent, save_model, weights_of
 from training.ppo.algorithm import SelfPlayPPO
 from training.ppo.best_response import verdict
+from training.report.deals import Shown, best_and_worst, replayed
 from training.report.page import Finished, write_report
 from training.report.snapshots import cross_table, past_players
 from training.report.tracker import CHECKPOINT, Monitor, load_progress
@@ -24,10 +25,11 @@ from trick_envs.agents import make_agent
 from trick_envs.cli.progress import progress_bar
 from trick_envs.engine.game import Game
 from trick_envs.errors import TrickEnvsError
-from trick_envs.evaluation.duplicate import Result, evaluate, results_table
+from trick_envs.evaluation.duplicate import Result, make_result, margins_of, play_points, results_table
 from trick_envs.evaluation.seeds import Purpose
 from trick_envs.files import locked, write_json, write_text
 from trick_envs.parallel.executor import TaskExecutor, make_executor
+from trick_envs.play.web.export import replay_page
 
 
 class RunError(TrickEnvsError, RuntimeError):
@@ -142,7 +144,7 @@ def _run(
                 monitor.begin_stage(number, model)
                 stages[number].train(model, monitor, folder, executor)
                 monitor.end_stage(model)
-            results = _finish(config, game, folder, model, monitor, bar)
+            results = _finish(config, game, folder, model, monitor, bar, executor)
         except KeyboardInterrupt:
             monitor.stop(model)
             again = f"trick train --resume --folder {folder}" + ("" if ray is None else f" --ray {ray}")
@@ -154,7 +156,13 @@ def _run(
 
 
 def _finish(
-    config: RunConfig, game: Game, folder: Path, model: SelfPlayPPO, monitor: Monitor, bar: Progress
+    config: RunConfig,
+    game: Game,
+    folder: Path,
+    model: SelfPlayPPO,
+    monitor: Monitor,
+    bar: Progress,
+    executor: TaskExecutor,
 ) -> list[Result]:
     """The files of a finished run: policy.zip, policy.onnx, report.html, evaluation.json."""
     save_model(model, folder / "policy.zip")
@@ -167,11 +175,18 @@ def _finish(
     trick_envs.export_policy(model.policy, game, folder / "policy.onnx", run)
     deals, opponents = config.evaluation.final_deals, config.opponents
     task = bar.add_task("evaluation", total=deals * len(opponents), note="")
-    results = []
+    results, played = [], []
     for spec in opponents:
-        player, opponent = make_agent(str(folder / "policy.onnx"), game), make_agent(spec, game)
-        advance = partial(bar.advance, task)
-        results.append(evaluate(game, player, opponent, deals, config.seed, Purpose.FINAL, advance))
+        pair = make_agent(str(folder / "policy.onnx"), game), make_agent(spec, game)
+        points = play_points(game, pair, Purpose.FINAL, config.seed, 0, deals, partial(bar.advance, task))
+        results.append(make_result(pair[0].name, pair[1].name, margins_of(game, points)))
+        played.append((pair, points))
+    pair, points = played[min(range(len(played)), key=lambda number: results[number].margin)]  # the strongest opponent
+    differences = best_and_worst(game, points)
+    pages = [  # other processes draw them meanwhile
+        executor.submit(replay_page, replayed(game, each, pair, Purpose.FINAL, config.seed), None, False)
+        for each in differences
+    ]
     weights = weights_of(model.policy)
     last = NetworkAgent.with_weights(game, config.network, weights, f"{monitor.samples:,}")
     players = [*past_players(config, game, folder, monitor.history), last]
@@ -186,7 +201,8 @@ def _finish(
         "results": [result.as_dict() for result in results],
     }
     names, size = [player.name for player in players], sum(array.size for array in weights.values())
-    finished = Finished(folder.resolve().name, config, game, monitor.curve, evaluation, names, cross, size)
+    shown = [Shown(each, pair[1].name, page.result()) for each, page in zip(differences, pages, strict=True)]
+    finished = Finished(folder.resolve().name, config, game, monitor.curve, evaluation, names, cross, size, shown)
     write_report(folder / "report.html", finished)
     write_json(folder / "evaluation.json", evaluation)  # the last one: a run that has it is finished
     return results

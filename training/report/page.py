@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import io
 import math
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,12 +17,14 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from training.config import RunConfig, dump_config
+from training.report.deals import Shown
 from training.report.provenance import provenance
 from trick_envs.agents.pretrained import PRETRAINED, load_manifest, pretrained_file
 from trick_envs.engine.game import Game
 from trick_envs.evaluation.duplicate import Result
 from trick_envs.evaluation.plots import COLOURS, draw_margins, draw_stages, in_samples, in_time
 from trick_envs.files import write_text
+from trick_envs.matches.seating import seatings
 
 TEMPLATE = Path(__file__).with_name("report.jinja").read_text(encoding="utf-8")  # before a run, not after it
 LARGE, SMALL = (5.2, 3.4), (3.6, 2.2)  # of charts, in inches, for the proportions of texts and lines
@@ -49,6 +53,7 @@ class Finished:
         past: names of the policies that were kept and of the last one, in chronological order.
         cross: each of them against the earlier ones.
         weights: how many numbers the network has.
+        shown: the best and the worst deal of the final evaluation; empty: none is shown.
     """
 
     name: str
@@ -59,6 +64,7 @@ class Finished:
     past: list[str]
     cross: list[Result]
     weights: int
+    shown: list[Shown] = field(default_factory=list)
 
 
 def write_report(path: Path, run: Finished) -> None:
@@ -66,14 +72,16 @@ def write_report(path: Path, run: Finished) -> None:
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     history = run.history
     axes = in_samples(history), in_time(history)
-    references = {} if (margins := pretrained_margins(run.game)) is None else {PRETRAINED: margins}
+    known = pretrained_results(run.game)
+    references = {PRETRAINED: known} if known else {}
     text = environment.from_string(TEMPLATE).render(
         run=run,
-        references=references,
+        known=known,
+        missing=[name for name in known if name not in {one["opponent"] for one in run.evaluation["results"]}],
         duration=_duration(run.evaluation["seconds"]),
         facts=_facts(run),
         stages=_stages(run),
-        ladder=_ladder(run.evaluation["results"]),
+        ladder=_ladder(run.evaluation["results"], known),
         curves=[
             _chart(partial(draw_margins, history=history, positions=at, label=label, references=references))
             for at, label in axes
@@ -81,17 +89,18 @@ def write_report(path: Path, run: Finished) -> None:
         speed=_chart(partial(_draw_speed, run=run)),
         figures=_figures(run),
         cross=_cross(run),
+        shown=[_shown(run, *each) for each in zip(("best", "worst"), run.shown, strict=False)],
         config=dump_config(run.config),
     )
     write_text(path, text)
 
 
-def pretrained_margins(game: Game) -> dict[str, float] | None:
-    """By opponent: the margin of the policy that comes with the game; ``None`` if there is none for this table."""
+def pretrained_results(game: Game) -> dict[str, Result]:
+    """By opponent: how strong the policy is that comes with the game; empty if there is none for this table."""
     file = pretrained_file(game.type, game.num_players)
     if not file.is_file() or game.options != game.type.options or game.num_deals != 1:
-        return None
-    return {one["opponent"]: one["margin"] for one in load_manifest(file)["ladder"]["results"]}
+        return {}
+    return {one["opponent"]: Result.from_dict(one) for one in load_manifest(file)["ladder"]["results"]}
 
 
 def _facts(run: Finished) -> dict[str, str]:
@@ -133,9 +142,15 @@ def _stages(run: Finished) -> list[dict[str, str]]:
     return rows
 
 
-def _ladder(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """A row for each opponent: the margin, and where its interval is drawn, in per cent of the width."""
-    ends = [end for one in results for end in _interval(one)]
+def _ladder(results: list[dict[str, Any]], known: Mapping[str, Result]) -> list[dict[str, Any]]:
+    """A row for each opponent: the margin, and where its interval is drawn, in per cent of the width.
+
+    Args:
+        results: of the run, as ``Result.as_dict``.
+        known: by opponent, the result of the policy that comes with the game; opponents that the run has not met follow
+            the others.
+    """
+    ends = [end for one in results for end in _interval(one)] + [one.margin for one in known.values()]
     low, high = min([0.0, *ends]), max([0.0, *ends])
     scale = 100 / ((high - low) or 1.0)
     rows = []
@@ -148,8 +163,13 @@ def _ladder(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
             "left": (left - low) * scale,
             "width": (right - left) * scale,
             "at": (one["margin"] - low) * scale,
-            "zero": -low * scale,
         })  # fmt: skip
+    rows += [{"opponent": name} for name in known if name not in {one["opponent"] for one in results}]
+    for row in rows:
+        row["zero"] = -low * scale
+        if found := known.get(row["opponent"]):
+            row["known_text"] = _margin(found.margin, found.half_width)
+            row["known_at"] = (found.margin - low) * scale
     return rows
 
 
@@ -180,6 +200,25 @@ def _cross(run: Finished) -> list[dict[str, Any]]:
         }
         for player in run.past
     ]
+
+
+def _shown(run: Finished, which: str, shown: Shown) -> dict[str, Any]:
+    """A deal for the page: its replay, packed, and what it shows."""
+    found = shown.difference
+    more = found.own - found.theirs
+    return {
+        "which": which,
+        "page": base64.b64encode(gzip.compress(shown.page.encode(), mtime=0)).decode(),
+        "at": f"#step=0&seat={found.seat}",
+        "deal": found.deal + 1,
+        "deals": run.evaluation["results"][0]["deals"],
+        "opponent": shown.opponent,
+        "seat": f"player_{found.seat}",
+        "own": f"{found.own:+g}" if found.own else "0",
+        "theirs": f"{found.theirs:+.1f}",
+        "more": f"{abs(more):.1f} points {'more' if more >= 0 else 'less'}",
+        "elsewhere": len(seatings(run.game)) - 1,
+    }
 
 
 def _draw_speed(axes: Any, run: Finished) -> None:

@@ -161,16 +161,35 @@ def play_margins(
     Raises:
         ValueError: for other seatings, and for all of them in a team game.
     """
+    return margins_of(game, play_points(game, players, purpose, seed, first, deals, on_progress, seatings), seatings)
+
+
+def play_points(
+    game: Game,
+    players: tuple[Agent, Agent],
+    purpose: Purpose,
+    seed: int,
+    first: int,
+    deals: int,
+    on_progress: Callable[[int], None] | None = None,
+    seatings: str = "alone",
+) -> npt.NDArray[np.float64]:
+    """Like ``play_margins``, but returns the points of every seat: ``(deals, L, num_players)``, as ``play_deals``."""
     for player, player_seed in zip(players, player_seeds(purpose, seed), strict=True):
         player.seed(player_seed)
+    seeds = match_seeds(purpose, seed, first, deals)
+    return play_deals(game, players, seeds, on_progress, lineups(game, seatings))
+
+
+def margins_of(game: Game, points: npt.NDArray[np.float64], seatings: str = "alone") -> npt.NDArray[np.float64]:
+    """The margins of ``play_margins`` from the points of ``play_points``."""
     lineup = lineups(game, seatings)
-    points = play_deals(game, players, match_seeds(purpose, seed, first, deals), on_progress, lineup)
     own, others = (points.mean(axis=2, where=lineup == index) for index in (0, 1))
     if seatings == "all":
         one, many = ((own - others)[:, (lineup == index).sum(axis=1) == 1].mean(axis=1) for index in (0, 1))
         every = [points.mean(axis=(1, 2), where=lineup == index) for index in (0, 1)]
         return np.stack([one, many, every[0] - every[1]], axis=1)
-    ways = (own - others).reshape(deals, -1, len(seats_of_one(game))).mean(axis=2)
+    ways = (own - others).reshape(len(points), -1, len(seats_of_one(game))).mean(axis=2)
     return np.repeat(ways, 2 // ways.shape[1], axis=1)  # in team games one way is both
 
 

@@ -8,6 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from trick_envs.evaluation.duplicate import Result
 from trick_envs.files import replacing
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def draw_margins(
     history: list[dict[str, Any]],
     positions: list[float],
     label: str,
-    references: Mapping[str, Mapping[str, float]] | None = None,
+    references: Mapping[str, Mapping[str, Result]] | None = None,
 ) -> None:
     """Margin over each opponent with 95 % intervals.
 
@@ -45,7 +46,7 @@ def draw_margins(
         history: evaluations in chronological order.
         positions: of the evaluations on the x axis.
         label: of the x axis.
-        references: by player, its margin over the same opponents, as a dashed line.
+        references: by player, what it was measured to score over the same opponents, as a dashed line.
     """
     opponents = [result["opponent"] for result in history[0]["results"]] if history else []
     for i, opponent in enumerate(opponents):
@@ -58,9 +59,8 @@ def draw_margins(
         axes.fill_between(positions, low, high, where=[math.isfinite(each) for each in high], color=colour, alpha=0.2)
         for player, known in (references or {}).items():
             if opponent in known:
-                axes.axhline(
-                    known[opponent], color=colour, linewidth=0.9, linestyle="--", label=f"{player} over {opponent}"
-                )
+                told = f"{player} over {opponent}, {known[opponent].deals} deals"
+                axes.axhline(known[opponent].margin, color=colour, linewidth=0.9, linestyle="--", label=told)
     axes.axhline(0, color="grey", linewidth=0.8)
     axes.set_xlim(left=0)
     draw_stages(axes, history, positions)

@@ -65,13 +65,18 @@ def play_match(
         num_deals: exact length; ``None`` plays the original's.
     """
     match = Match(load_game(game, num_players, num_deals), checked_seed(seed))
+    play_out(match, agents)
+    return match.record()
+
+
+def play_out(match: Match, agents: Mapping[int, Agent]) -> None:
+    """Plays a match to its end, with a player for every seat."""
 
     def choose(seat: int) -> int:
         observation, mask = observe(match.game, match.states, seat)
         return int(agents[seat].act(observation[None], mask[None], match.states)[0])
 
     play_on(match, choose)
-    return match.record()
 
 
 def choose_actions(
