@@ -6,7 +6,9 @@ import copy
 import pickle
 from pathlib import Path
 
-from trick_envs.agents import make_agent
+import pytest
+
+from trick_envs.agents import make_agent, rollout
 from trick_envs.agents.policy_files import make_agent_from, read_policy_files
 from trick_envs.engine.registry import load_game
 
@@ -28,9 +30,12 @@ def test_a_policy_plays_where_its_file_is_not(policy_file: Path) -> None:
         assert (make_agent_from(files, spec, PEPPER, 1).act(*now) == actions).all()
 
 
-def test_players_can_be_copied_and_pickled_where_the_file_of_their_policy_has_gone(policy_file: Path) -> None:
+def test_players_can_be_copied_and_pickled_where_the_file_of_their_policy_has_gone(
+    policy_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from trick_envs import BatchEnv
 
+    monkeypatch.setattr(rollout, "CALIBRATION", 8)  # deals; each copy plays them for itself
     path = str(policy_file)
     specs = [path, f"{path}:sample", f"{path}+pimc:2", f"{path}+rollout:3", "greedy", "random", "ismcts:3"]
     files = read_policy_files(specs)

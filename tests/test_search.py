@@ -13,6 +13,7 @@ from test_twin_worlds import hidden_from, hidden_swaps, positions
 
 from trick_envs.agents import make_agent
 from trick_envs.agents.search import SearchAgent
+from trick_envs.engine import plain
 from trick_envs.engine.batch import BatchEnv
 from trick_envs.engine.cards import members
 from trick_envs.engine.game import Game
@@ -21,7 +22,7 @@ from trick_envs.engine.kernels.playing import MATCH_ENDED
 from trick_envs.engine.registry import load_game
 from trick_envs.engine.rng import decision_bits_batch
 from trick_envs.engine.search.playouts import COMPARISON
-from trick_envs.engine.search.worlds import WIDTH
+from trick_envs.engine.search.worlds import ROWS, WIDTH, deal_unseen
 from trick_envs.engine.state import copy_states
 from trick_envs.engine.table import card_of_flags
 from trick_envs.games.double_deck_whist.rules import first_in_stock
@@ -88,6 +89,24 @@ def test_a_drawn_world_is_as_good_as_a_dealt_one(name: str, players: int) -> Non
         while result < MATCH_ENDED:
             result = step(game, world, int(rng.choice(legal_of(game, world))))
         assert sorted(card for found in places(game, world).values() for card in found) == sorted(game.deck.cards)
+
+
+@every_game
+def test_a_world_that_is_never_accepted_still_has_every_card_once_and_looks_the_same(name: str) -> None:
+    """After ``TRIES`` rejections cards go anywhere, whatever play has shown; here at once, in plain Python."""
+    game = load_game(name, None, 1)
+    deal = plain.twin_of_kernel(deal_unseen, {**game.kernels._plain, "TRIES": 0})
+    moved = 0
+    for number, states in enumerate(random_positions(game, 3, 12)):
+        world, seat = states.copy(), number % game.num_players
+        streams, work = np.full(1, number, np.uint64), np.zeros((ROWS, WIDTH), np.int64)
+        plain.call(lambda all_, *given: deal(all_[0], *given), (world, seat, streams, 0, work))
+        before, after = places(game, states), places(game, world)
+        assert {place: len(found) for place, found in after.items()} == {p: len(c) for p, c in before.items()}
+        assert sorted(c for found in after.values() for c in found) == sorted(game.deck.cards)
+        assert look(game, world, seat) == look(game, states, seat)
+        moved += after != before
+    assert moved > 1
 
 
 def test_notes_of_an_exchange_follow_the_cards_into_a_drawn_world() -> None:

@@ -219,10 +219,8 @@ def score_line(line: Any, score: Any) -> None:
             top, top_pass, top_done = seat, longest, longest_done
         if second_done > 0 and (second > runner_up_pass or (second == runner_up_pass and second_done > runner_up_done)):
             runner_up, runner_up_pass, runner_up_done = seat, second, second_done
-    if top >= 0:
-        score[top] += 2
-    if runner_up >= 0:
-        score[runner_up] += 1
+    score[top] += 2  # there is one, and a second one: somebody has four stations or more
+    score[runner_up] += 1
 
 
 @rule
