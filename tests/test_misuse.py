@@ -1,0 +1,276 @@
+"""Calls that ask for what cannot be are errors that say what was expected; nothing has changed then."""
+
+from __future__ import annotations
+
+import json
+import sys
+import types
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from helpers import make, play_randomly
+
+from trick_envs import BatchEnv, IllegalAction
+from trick_envs.engine import hooks
+from trick_envs.engine.kernels.binding import bind_kernels
+from trick_envs.engine.registry import game_type, load_game
+from trick_envs.errors import InputError, InputTypeError, MissingExtraError
+from trick_envs.matches import match as matches
+
+# --- batches and vectors ------------------------------------------------------------------------------------------
+
+
+def test_a_batch_wants_a_reset_first_and_one_whole_number_per_game() -> None:
+    games = BatchEnv("donguri", 3, 3)
+    with pytest.raises(RuntimeError, match=r"call reset\(\) before step\(\)"):
+        games.step([0, 0, 0])
+    with pytest.raises(ValueError, match="seed: expected 3 seeds, one per game, not 2"):
+        games.reset([1, 2])
+    games.reset(1)
+    before = games.states.copy()
+    for actions, found in (([0, 0], r"\(2,\) of int64"), ([0.0] * 3, r"\(3,\) of float64"), (0, r"\(\) of int64")):
+        with pytest.raises(InputError, match=rf"actions: expected 3 whole numbers, shape \(3,\), not shape {found}"):
+            games.step(actions)
+    assert (games.states == before).all()
+
+
+def vector(**options: Any) -> Any:
+    return gymnasium.make_vec("trick_envs/Donguri-v0", 3, "vector_entry_point", num_players=3, **options)
+
+
+def test_a_vector_environment_says_what_it_wants_of_actions_seeds_and_masks() -> None:
+    env = vector()
+    with pytest.raises(gymnasium.error.ResetNeeded, match=r"the first reset.. has to start every game"):
+        env.reset(options={"reset_mask": np.array([True, False, True])})
+    with pytest.raises(gymnasium.error.ResetNeeded, match="game 0: no match is going on: call reset"):
+        env.step(np.zeros(3, np.int64))
+    with pytest.raises(InputError, match="seed: expected 3 seeds, one per game, not 2"):
+        env.reset(seed=[1, 2])
+    env.reset(seed=1)
+    before = env.unwrapped.states.copy()
+    for actions in (np.zeros(2, np.int64), np.zeros(3), np.zeros((3, 1), np.int64)):
+        with pytest.raises(InputError, match="actions: expected 3 whole numbers"):
+            env.step(actions)
+    with pytest.raises(InputTypeError, match=r"options\['reset_mask'\]: expected a NumPy array of bool, not \[True"):
+        env.reset(options={"reset_mask": [True, True, True]})
+    for mask in (np.zeros(3, np.bool_), np.ones(2, np.bool_)):
+        with pytest.raises(InputError, match=r"reset_mask'\]: expected shape \(3,\) with at least one True"):
+            env.reset(options={"reset_mask": mask})
+    with pytest.raises(InputError, match="autoreset_mode: expected one of 'NEXT_STEP', 'SAME_STEP', 'DISABLED', or a"):
+        vector(autoreset_mode="sometimes")
+    assert (env.unwrapped.states == before).all()
+
+
+def starts(seed: int) -> bool:
+    """Whether the learner leads to the first trick: nobody else is asked before."""
+    env = gymnasium.make("trick_envs/Donguri-v0", num_players=3, opponents=["greedy", "greedy"])
+    env.reset(seed=seed)
+    return not env.unwrapped.record()["deals"][0]["actions"]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("named", [[0.0, 1.0], 0, [[0], [1]]], ids=["halves", "one", "a table"])
+def test_an_opponent_that_names_no_action_per_row_is_told_so(named: Any) -> None:
+    env = gymnasium.make("trick_envs/Donguri-v0", num_players=3, opponents=lambda observations, masks: np.array(named))
+    seed = next(seed for seed in range(99) if not starts(seed))
+    with pytest.raises(InputError, match=r"opponent .*: expected 1 whole numbers, one per row, not shape"):
+        env.reset(seed=seed)
+
+
+def test_a_single_environment_wants_a_reset_first() -> None:
+    env = gymnasium.make("trick_envs/Donguri-v0", num_players=3).unwrapped
+    with pytest.raises(gymnasium.error.ResetNeeded, match="no match is going on: call reset"):
+        env.step(0)
+
+
+# --- the AEC environment and saved matches --------------------------------------------------------------------------
+
+
+def test_who_is_not_done_has_to_name_a_card() -> None:
+    env = make("donguri", 3)
+    env.reset(seed=1)
+    before = env.states.copy()
+    with pytest.raises(IllegalAction, match=r"player_[0-2] has to name a card, not None: it is not done yet"):
+        env.step(None)
+    assert (env.states == before).all()
+
+
+def test_a_dealer_and_a_given_deal_do_not_contradict_each_other() -> None:
+    env = make("donguri", 3, num_deals=1)
+    env.reset(seed=1)
+    play_randomly(env, np.random.default_rng(0))
+    dealt = env.record()["deals"][0]
+    other = (dealt["dealer"] + 1) % 3
+    with pytest.raises(InputError, match=rf"options\['dealer'\] is {other}, but options\['deals'\]\[0\] is dealt by"):
+        env.reset(seed=1, options={"dealer": other, "deals": [dealt]})
+    env.reset(seed=1, options={"dealer": dealt["dealer"], "deals": [dealt]})
+    assert env.record()["deals"][0]["dealer"] == dealt["dealer"]
+
+
+def without_last_deal(content: dict[str, Any]) -> None:
+    content["actions"] = content["actions"][:1]
+
+
+def with_a_long_last_deal(content: dict[str, Any]) -> None:
+    content["actions"][-1] = [*content["actions"][-1], 0, 0]
+
+
+CONTENTS: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
+    "no list": (lambda content: content.update(actions=5), "not a saved match .TypeError"),
+    "no actions": (lambda content: content.pop("actions"), "not a saved match .KeyError"),
+    "halves": (lambda content: content["actions"].__setitem__(0, [0.5]), "deal 1 of the saved match cannot be played"),
+    "an illegal play": (lambda content: content["actions"].__setitem__(0, [99]), "deal 1 .*: play 1 is not legal"),
+    "a deal too few": (without_last_deal, "a saved match of 1 deals, of which 2 can be played"),
+    "plays behind the end": (with_a_long_last_deal, "deal 2 of the saved match: play [0-9]+ is not legal"),
+    "another game": (lambda content: content["played"].__setitem__(0, "pepper"), "this is a match of .'pepper'"),
+    "nothing besides": (lambda content: content.update(extra=None), "a saved match with None"),
+    "one dead step": (lambda content: content["extra"].update(dead_steps=1), "a saved match with 1 dead steps"),
+    "an illegal end": (lambda content: content["extra"].update(illegal=True), "ended by an illegal action, which can"),
+}
+
+
+@pytest.mark.parametrize("case", CONTENTS)
+def test_a_saved_match_that_was_written_wrongly_is_refused_in_words(case: str) -> None:
+    env, rng = make("donguri", 3, num_deals=2), np.random.default_rng(2)
+    env.reset(seed=4)
+    while len(env.record()["deals"]) < 2 or len(env.record()["deals"][1]["actions"]) < 3:
+        play_randomly(env, rng, 1)
+    saved, before = env.get_state(), env.states.copy()
+    content = json.loads(saved.partition(b"\n")[2])
+    change, message = CONTENTS[case]
+    change(content)
+    payload = json.dumps(content, separators=(",", ":")).encode()
+    with pytest.raises(InputError, match=f"^set_state: .*{message}"):
+        env.set_state(matches._MAGIC + matches._digest(payload) + b"\n" + payload)
+    assert (env.states == before).all()
+    env.set_state(saved)
+    assert env.get_state() == saved
+
+
+# --- games ----------------------------------------------------------------------------------------------------------
+
+
+def hook(name: str, module: types.ModuleType) -> None:
+    setattr(module, name, types.FunctionType((lambda state: 0).__code__, {"__name__": module.__name__}))
+
+
+def test_a_game_that_lacks_a_hook_or_defines_one_twice_is_told_which() -> None:
+    kind, rules, more = game_type("pepper"), types.ModuleType("rules"), types.ModuleType("more")
+
+    def bind(*modules: types.ModuleType) -> Any:
+        return bind_kernels(modules, "made_up", "Made up", kind.folder, kind.phases, False, lambda: False)
+
+    for name in hooks.REQUIRED[:-1]:
+        hook(name, rules)
+    with pytest.raises(InputTypeError, match=r"made_up: no module of it defines evaluate_card\(\)"):
+        bind(rules)
+    hook("evaluate_card", more)
+    assert bind(rules, more).evaluate_card is more.evaluate_card
+    hook("legal", more)
+    with pytest.raises(InputTypeError, match=r"made_up: legal\(\) is defined in more than one of its modules"):
+        bind(rules, more)
+    with pytest.raises(AttributeError, match="there is no kernel 'play_backwards'"):
+        _ = load_game("pepper").kernels.play_backwards
+
+
+def test_a_guide_that_contradicts_itself_is_told_where(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from trick_envs.view import guide
+
+    good = guide.guide_file(game_type("pepper")).read_text(encoding="utf-8")
+    total, when = (next(line for line in good.splitlines() if line.startswith(key)) for key in ("total", "when"))
+    file = tmp_path / "guide.toml"
+    monkeypatch.setattr(guide, "guide_file", lambda kind: file)
+    for text, message in (
+        (good.replace(total, "total = 99"), "guide.toml: .*the example adds up to -?[0-9]+, not to 99"),
+        (good.replace(when, 'when = ["sleep"]', 1), "when is one of start, lead, .*, not sleep"),
+        ("players = 5\n", "guide.toml: KeyError: 'rules'"),
+    ):
+        file.write_text(text, encoding="utf-8")
+        with pytest.raises(InputError, match=message):
+            guide.guide_of.__wrapped__("pepper")
+
+
+# --- training -------------------------------------------------------------------------------------------------------
+
+
+def test_the_games_of_self_play_have_no_other_methods_and_attributes() -> None:
+    pytest.importorskip("sb3_contrib")
+    from training.ppo.self_play import SelfPlayVecEnv
+
+    env = SelfPlayVecEnv(BatchEnv("donguri", 2, 3), 0)
+    assert env.get_attr("render_mode") == [None, None]
+    with pytest.raises(AttributeError, match="a self-play environment has no method 'history'"):
+        env.env_method("history")
+    with pytest.raises(AttributeError, match="a self-play environment has no attribute 'seat'"):
+        env.get_attr("seat")
+    with pytest.raises(AttributeError, match="no attributes to set"):
+        env.set_attr("seat", 1)
+
+
+def test_what_the_update_does_not_know_is_refused() -> None:
+    pytest.importorskip("sb3_contrib")
+    from training.config import PPO, RunConfig
+    from training.ppo.algorithm import new_ppo
+
+    config = RunConfig.model_validate({"game": "donguri", "num_players": 3, "network": {"width": 8, "depth": 1}})
+    stage = config.stages[0]
+    assert isinstance(stage, PPO)
+    model = new_ppo(config, stage)
+    model.target_kl = 0.01
+    with pytest.raises(InputError, match="clip_range_vf, target_kl: expected None"):
+        model.train()
+    with pytest.raises(ValueError, match=r"rollout_workers: 9 is more than n_envs .8"):
+        PPO.model_validate({**stage.model_dump(), "n_envs": 8, "n_steps": 4096, "rollout_workers": 9})
+
+
+# --- commands -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["play"], "name a game, such as pepper"),
+        (["play", "pepper", "--resume"], "name a game, such as pepper"),
+        (["play", "--resume"], "--resume needs the --record of a match"),
+        (["train"], "name a config, such as quickstart .or --resume with a --folder"),
+        (["train", "--folder", "run"], "name a config, such as quickstart"),
+        (["train", "--folder", "run", "--resume", "--set", "seed=1"], "--set and --resume exclude each other"),
+        (["best-response", "greedy", "--game", "pepper", "--search-deals", "1"], "--search-deals: expected 0, or 2"),
+    ],
+)
+def test_a_command_that_is_not_told_enough_says_what_it_needs(
+    arguments: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("sb3_contrib")
+    from typer.testing import CliRunner
+
+    from trick_envs.cli import app
+
+    monkeypatch.chdir(tmp_path)
+    found = CliRunner().invoke(app, arguments)
+    with pytest.raises(InputError, match=message):
+        raise found.exception or AssertionError(found.output)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_port_that_is_taken_is_told_with_what_to_do() -> None:
+    pytest.importorskip("uvicorn")
+    from trick_envs.play.web.server import _bind
+
+    with _bind("127.0.0.1", 0) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(OSError, match=rf"cannot listen on 127.0.0.1:{port} \(.*\): try another --port, or 0 for"):
+            _bind("127.0.0.1", port)
+
+
+def test_ratings_without_openskill_say_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("openskill")
+    from trick_envs.evaluation.arena import Standings, make_plan, play_arena
+
+    found = play_arena(make_plan(load_game("donguri", 3, 1), ["random", "greedy"], 2), tmp_path)
+    monkeypatch.setitem(sys.modules, "openskill.models", None)
+    with pytest.raises(MissingExtraError, match=r"ratings need openskill: pip install 'trick_envs.evaluate.'"):
+        _ = Standings(found.plan, []).ratings
