@@ -6,6 +6,7 @@ import copy
 import gc
 import pickle
 import threading
+import time
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,8 @@ import pytest
 from helpers import every_game
 
 from trick_envs import BatchEnv
+from trick_envs.engine.kernels.batch import PORTION
+from trick_envs.engine.team import Team, _Member, usable_cores
 from trick_envs.engine.threads import Crew
 from trick_envs.errors import IllegalAction
 
@@ -23,6 +26,12 @@ ARRAYS = ("observations", "action_masks", "seats", "rewards", "terminated")
 @pytest.fixture(autouse=True)
 def _few_games_are_shared(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("trick_envs.engine.batch.MIN_GAMES", MIN_GAMES)
+    monkeypatch.setattr("trick_envs.engine.batch.usable_cores", lambda: 8)
+
+
+def seen(games: BatchEnv) -> list[bytes]:
+    """What a batch shows without its states, of which it then knows that nobody has changed them."""
+    return [getattr(games, name).tobytes() for name in ARRAYS]
 
 
 def content(games: BatchEnv) -> list[bytes]:
@@ -54,6 +63,85 @@ def test_every_number_of_threads_gives_the_same_bits(name: str) -> None:
     assert all(content(games) == content(batches[0]) for games in batches[1:])
 
 
+@pytest.mark.parametrize("name", ["pepper", "double_deck_whist"])  # what a team shares is the same in all games
+def test_a_team_plays_the_same_bits_whatever_its_size(name: str) -> None:
+    num_envs = 4 * PORTION + 7
+    batches = [BatchEnv(name, num_envs, num_deals=1, num_threads=threads) for threads in (1, 2, 3, 8)]
+    for games in batches:
+        games.reset(seed=6)
+    ended = 0
+    for turn in range(150):
+        if turn % 50 == 49:
+            time.sleep(0.02)  # the threads fall asleep
+        actions = first_legal(batches[0])
+        for games in batches:
+            games.step(actions)
+        ended += int(batches[0].terminated.sum())
+        expected = seen(batches[0])
+        assert all(seen(games) == expected for games in batches[1:])
+    assert ended > 0
+    assert [len(games._team._members) if games._team else 0 for games in batches] == [0, 1, 2, 3]
+    assert all(content(games) == content(batches[0]) for games in batches[1:])
+
+
+def test_nobody_waits_for_threads_that_get_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_Member, "work", lambda self, share_rows, given: None)
+    games, alone = BatchEnv("pepper", 3 * PORTION, num_threads=3), BatchEnv("pepper", 3 * PORTION)
+    for each in (games, alone):
+        each.reset(seed=2)
+        for _ in range(5):
+            each.step(first_legal(each))
+    assert games._team is not None
+    assert seen(games) == seen(alone)
+
+
+def test_a_team_names_the_first_illegal_action_and_no_game_has_moved() -> None:
+    games = BatchEnv("pepper", 4 * PORTION, num_threads=4)
+    games.reset(seed=1)
+    games.step(first_legal(games))
+    before, actions = seen(games), first_legal(games)
+    for wrong in (3 * PORTION + 1, 2 * PORTION + 9, 5):
+        actions[wrong] = games.action_masks[wrong].argmin()
+        with pytest.raises(IllegalAction, match=f"^game {wrong}: "):
+            games.step(actions)
+        assert seen(games) == before
+    games.step(first_legal(games))
+    assert seen(games) != before
+
+
+def test_a_team_follows_arrays_that_are_replaced() -> None:
+    games, alone = BatchEnv("pepper", 2 * PORTION, num_threads=2), BatchEnv("pepper", 2 * PORTION)
+    for each in (games, alone):
+        each.reset(seed=1)
+        each.step(first_legal(each))
+        each.rewards = np.full_like(each.rewards, 7)
+        for _ in range(3):
+            each.step(first_legal(each))
+    assert seen(games) == seen(alone)
+
+
+def test_the_threads_of_a_team_end_with_the_batch() -> None:
+    others, games = set(threading.enumerate()), BatchEnv("pepper", 4 * PORTION, num_threads=4)
+    games.reset(seed=1)
+    games.step(first_legal(games))
+    serving = [each for each in threading.enumerate() if each.name == "trick_envs kernels" and each not in others]
+    assert len(serving) >= 3
+    del games
+    gc.collect()
+    for thread in serving:
+        thread.join(timeout=60)
+    assert not any(thread.is_alive() for thread in serving)
+
+
+def test_a_team_has_no_more_threads_than_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert usable_cores() >= 1
+    monkeypatch.setattr("trick_envs.engine.batch.usable_cores", lambda: 1)
+    games = BatchEnv("pepper", 4 * PORTION, num_threads=4)
+    games.reset(seed=1)
+    games.step(first_legal(games))
+    assert games._team is None
+
+
 def test_the_first_illegal_action_is_named_and_no_game_has_moved() -> None:
     games = BatchEnv("pepper", 4 * MIN_GAMES, num_threads=4)
     games.reset(seed=1)
@@ -73,10 +161,12 @@ def test_a_bad_number_of_threads_is_an_error(number: Any) -> None:
 
 @pytest.mark.parametrize("how", [copy.deepcopy, lambda games: pickle.loads(pickle.dumps(games))])
 def test_a_copy_has_threads_of_its_own_and_goes_on_identically(how: Any) -> None:
-    games = BatchEnv("pepper", 2 * MIN_GAMES, num_threads=2)
+    games = BatchEnv("pepper", 2 * PORTION, num_threads=2)
     games.reset(seed=3)
     games.step(first_legal(games))
     twin = how(games)
+    assert isinstance(games._team, Team)
+    assert twin._team is None
     for _ in range(5):
         games.step(first_legal(games))
         twin.step(first_legal(twin))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import pairwise
+from operator import is_not
 from typing import Any
 
 import numpy as np
@@ -12,14 +14,17 @@ import numpy.typing as npt
 
 from trick_envs.deprecation import warn_renamed
 from trick_envs.engine.arguments import load_game_for
+from trick_envs.engine.cache import jit_disabled
 from trick_envs.engine.changeover import Switch
 from trick_envs.engine.direct import direct
 from trick_envs.engine.game import Game
 from trick_envs.engine.history import Events, PlayLog, Recall, history_layout, with_history
 from trick_envs.engine.inspect import why_illegal
+from trick_envs.engine.kernels.batch import PORTION
 from trick_envs.engine.kernels.playing import REWARDS
 from trick_envs.engine.rng import MAX_SEED, checked_seed, fresh_seed
 from trick_envs.engine.state import States
+from trick_envs.engine.team import WAITING, Team, usable_cores
 from trick_envs.engine.threads import Crew
 from trick_envs.errors import IllegalAction, InputError
 
@@ -51,7 +56,7 @@ class BatchEnv:
         num_deals: exact length of a match; ``None`` plays what the original plays or recommends.
         reward: ``"score"``, ``"zero_sum"`` or ``"win"``.
         num_threads: how many threads share the games. The results are the same for every number. It pays from some
-            thousand games on, up to the number of cores.
+            hundred games on, up to the number of cores.
         observation: ``"position"``, or ``"history"``, with blocks that say when every card was played.
         options: the game's own options.
 
@@ -101,6 +106,7 @@ class BatchEnv:
         self._allowed_known = self._states_shown = False
         self._started = False
         self._crew = Crew(self.num_threads)
+        self._chosen = np.zeros(self.num_envs, np.int64)  # where other threads read the actions
 
     @property
     def states(self) -> States:
@@ -200,24 +206,29 @@ class BatchEnv:
         chosen = np.ascontiguousarray(chosen, np.int64)
         games = np.ascontiguousarray(games)
         step_rows, first_unnamed = self._entries
-        if self._allowed_known and not self._states_shown:
+        fixed = (
+            self._mode, self._seen, self.action_masks, self.seats, self.rewards, self.terminated, self._allowed
+        )  # fmt: skip
+        team = None if self.num_threads == 1 or games is not self._all else self._team_for(fixed)
+        if team is not None:
+            np.copyto(self._chosen, chosen)
+        if not self._allowed_known or self._states_shown:
+            wrong = self._first_illegal(games, chosen)
+        elif team is None:
             wrong = first_unnamed(self._allowed, games, chosen, self.game.num_actions)
         else:
-            wrong = self._first_illegal(games, chosen)
+            wrong = team.check()
         if wrong >= 0:
             i = int(games[wrong])
             raise IllegalAction(f"game {i}: {why_illegal(self.game, self._states[i : i + 1], int(chosen[wrong]))}")
         if self._log is not None:
             self._log.note(self._states, games, chosen)
-        self.rewards.fill(0)
-        self.terminated.fill(False)
-        fixed = (
-            self._mode, self._seen, self.action_masks, self.seats, self.rewards, self.terminated, self._allowed
-        )  # fmt: skip
-        if self.num_threads == 1:
-            step_rows(self._states, self._template, games, chosen, *fixed)
-        else:
+        if team is None:
+            self.rewards.fill(0)
+            self.terminated.fill(False)
             self._share(len(games), lambda at: step_rows(self._states, self._template, games[at], chosen[at], *fixed))
+        else:
+            team.play()
         self._allowed_known |= games is self._all
         if self._log is not None:
             ended = self.terminated[games]
@@ -225,6 +236,29 @@ class BatchEnv:
             self._log.begin_matches(self._states, games[ended])
             self._show_history(games)
         return self.rewards, self.terminated
+
+    def _team_for(self, fixed: tuple[Any, ...]) -> Team | None:
+        """The threads that share a step of all games, with these last arguments; ``None``: it is done by the caller."""
+        threads = min(self.num_threads, self.num_envs // PORTION, usable_cores())
+        if threads < 2 or jit_disabled():
+            return None
+        arguments = (self._states, self._template, self._all, self._chosen, *fixed)
+        team = self._team
+        if team is None or team.process != os.getpid() or any(map(is_not, team.arguments, arguments)):
+            ends = np.arange(threads + 1) * self.num_envs // threads
+            kernels = (
+                self._machine_code_of("begin_turn", ends, ends, 0),
+                self._machine_code_of("share_rows", ends, ends, 0, WAITING, *arguments),
+                self._machine_code_of("turn_is_over", ends, ends, WAITING),
+            )
+            team = self._team = Team(kernels, ends, arguments)
+        return team
+
+    def _machine_code_of(self, name: str, *examples: Any) -> Callable[..., Any]:
+        kernel = getattr(self.game.kernels, name)
+        return direct(kernel.change_over() if isinstance(kernel, Switch) else kernel, *examples)
+
+    _team: Team | None = None
 
     def _first_illegal(self, games: npt.NDArray[np.int64], actions: npt.NDArray[np.int64]) -> int:
         """The first place of an action that is not legal in its game, or -1."""
@@ -249,7 +283,7 @@ class BatchEnv:
     _machine_code: Sequence[Callable[..., Any]] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_machine_code"}
+        return {name: value for name, value in self.__dict__.items() if name not in ("_machine_code", "_team")}
 
     def _arguments(self) -> dict[str, Sequence[Any]]:
         """Arguments of the kernels, of the types that calls will have; those that take longest to compile first."""

@@ -5,6 +5,7 @@ Importing this module tells Numba. Nothing imports it before something is compil
 
 from __future__ import annotations
 
+import platform
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from trick_envs.engine.intrinsics import (
     _MIX_2,
     DEAL_STARTS_AT,
     MOST_IN_VECTOR,
+    add_to_word,
     append_bits,
     clear_bytes,
     clear_deal,
@@ -26,9 +28,12 @@ from trick_envs.engine.intrinsics import (
     flags_of,
     highest_bit,
     lowest_bit,
+    pause,
     popcount,
     prefetch,
+    replace_word,
     scale_bits,
+    shared_word,
     spill_bit_sums,
     spill_bits,
     spill_copy,
@@ -407,6 +412,71 @@ def _compiled_prefetch(states: Any, i: Any) -> Any:
             _prefetch(states, i)
 
     return compiled
+
+
+def _word(context: Any, builder: Any, array_type: Any, array: Any, at: Any) -> Any:
+    """A pointer to ``array[at]`` of an ``int64`` array."""
+    data = context.make_array(array_type)(context, builder, value=array).data
+    return builder.gep(builder.bitcast(data, ir.IntType(64).as_pointer()), [at])
+
+
+@intrinsic
+def _shared_word(typing: Any, words: Any, at: Any) -> Any:
+    def build(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.load_atomic(_word(context, builder, signature.args[0], *args), "acquire", 8)
+
+    return types.int64(words, types.int64), build
+
+
+@intrinsic
+def _add_to_word(typing: Any, words: Any, at: Any, value: Any) -> Any:
+    def build(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.atomic_rmw("add", _word(context, builder, signature.args[0], *args[:2]), args[2], "seq_cst")
+
+    return types.int64(words, types.int64, types.int64), build
+
+
+@intrinsic
+def _replace_word(typing: Any, words: Any, at: Any, expected: Any, value: Any) -> Any:
+    def build(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        pointer = _word(context, builder, signature.args[0], *args[:2])
+        return builder.extract_value(builder.cmpxchg(pointer, args[2], args[3], "seq_cst", "seq_cst"), 1)
+
+    return types.boolean(words, types.int64, types.int64, types.int64), build
+
+
+_PAUSES = {"x86_64": "llvm.x86.sse2.pause", "AMD64": "llvm.x86.sse2.pause"}  # elsewhere nothing: it only saves energy
+
+
+@intrinsic
+def _pause(typing: Any) -> Any:
+    def build(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        if (name := _PAUSES.get(platform.machine())) is not None:
+            kind = ir.FunctionType(ir.VoidType(), [])
+            builder.call(cgutils.get_or_insert_function(builder.module, kind, name), [])
+        return context.get_dummy_value()
+
+    return types.void(), build
+
+
+@overload(shared_word, strict=False)
+def _compiled_shared_word(words: Any, at: Any) -> Any:
+    return lambda words, at: _shared_word(words, at)
+
+
+@overload(add_to_word, strict=False)
+def _compiled_add_to_word(words: Any, at: Any, value: Any) -> Any:
+    return lambda words, at, value: _add_to_word(words, at, value)
+
+
+@overload(replace_word, strict=False)
+def _compiled_replace_word(words: Any, at: Any, expected: Any, value: Any) -> Any:
+    return lambda words, at, expected, value: _replace_word(words, at, expected, value)
+
+
+@overload(pause, strict=False)
+def _compiled_pause() -> Any:
+    return lambda: _pause()
 
 
 @intrinsic

@@ -139,6 +139,33 @@ def prefetch(states: Any, i: int) -> None:
     """Asks for the record ``states[i]`` to be brought into the cache, if there is such a record."""
 
 
+# Words that threads share, for compiled code, which runs without the interpreter's lock.
+
+
+def shared_word(words: Any, at: int) -> int:
+    """``words[at]`` of an ``int64`` array, with everything that was written before it was (an acquiring load)."""
+    return int(words[at])
+
+
+def add_to_word(words: Any, at: int, value: int) -> int:
+    """Adds ``value`` to ``words[at]``, and returns what was there: one indivisible step."""
+    before = int(words[at])
+    words[at] = before + value
+    return before
+
+
+def replace_word(words: Any, at: int, expected: int, value: int) -> bool:
+    """Writes ``value`` to ``words[at]`` if ``expected`` is there, and returns whether it was: one indivisible step."""
+    if words[at] != expected:
+        return False
+    words[at] = value
+    return True
+
+
+def pause() -> None:
+    """Tells the processor that this thread waits in a loop."""
+
+
 def clear_deal(state: Any) -> None:
     """Sets everything in a record from the field ``DEAL_STARTS_AT`` on to zero."""
     names = state.dtype.names
