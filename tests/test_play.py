@@ -27,8 +27,9 @@ testing = pytest.importorskip("typer.testing")
 from trick_envs.agents.policy import PolicyAgent  # noqa: E402
 from trick_envs.cli import app as command  # noqa: E402
 from trick_envs.play.advice import expectation, headline, summary  # noqa: E402
+from trick_envs.play.characters import PERSON  # noqa: E402
 from trick_envs.play.hints import Advisor, CardHint, Hint  # noqa: E402
-from trick_envs.play.session import PERSON, Session  # noqa: E402
+from trick_envs.play.session import Session  # noqa: E402
 from trick_envs.play.terminal.app import PlayApp  # noqa: E402
 from trick_envs.play.terminal.card_input import choices, named  # noqa: E402
 from trick_envs.play.terminal.drawing import Drawing  # noqa: E402

@@ -323,7 +323,7 @@ def test_an_opponent_that_plays_an_illegal_card_leaves_its_seat_to_another(brows
     wrong = SimpleNamespace(act=lambda observations, masks, states: np.array([int(np.argmin(masks[0]))]))
     played.session.agents[1].act = lambda busy: wrong  # type: ignore[method-assign]
     reply = browser.post(f"/games/{played.id}/plays", first_legal(played)).json()
-    assert "player_1 (ismcts:1000) failed" in reply["game"]["notice"]
+    assert "Ben (ismcts:1000) failed" in reply["game"]["notice"]
     assert reply["frames"][-1]["yours"]
 
 

@@ -127,6 +127,46 @@ def play_to_the_end(page: Page, play: Any) -> None:
             page.wait_for_timeout(15)
 
 
+def test_the_others_have_names_marks_and_strengths_of_their_own(open_page, address):
+    """In plates, log, scores and review; the record keeps the names of the environments."""
+    page = open_page()
+    short_game(page, address)
+    expect(page.locator("#score tbody th")).to_have_text(["You", "Ben casual", "Cleo casual"])
+    marks = page.evaluate("[...document.querySelectorAll('#score .avatar')].map((one) => one.getAttribute('src'))")
+    assert marks == ["/avatars/you.svg", "/avatars/1.svg", "/avatars/2.svg"]
+    page.wait_for_function("[...document.querySelectorAll('#score .avatar')].every((one) => one.naturalWidth)")
+    assert {"You", "Ben", "Cleo"} <= set(page.evaluate("frame.tips.map((tip) => tip.text.split(' ')[0])"))
+    page.select_option("#seat", "1")
+    page.select_option("#opponents", "each")
+    who = page.locator("#each .who")
+    expect(who).to_have_text(["Cleo, to your left", "Ada, to your right"])
+    page.locator("#each select").first.select_option("pretrained+rollout:64")
+    page.locator("#each select").last.select_option(label="beginner")
+    expect(page.locator("#each small")).to_have_text(["pretrained+rollout:64", "random"])
+    before = page.url
+    page.click("#form button")
+    page.wait_for_url(lambda url: url != before)
+    expect(page.locator("#score tbody th")).to_have_text(["Ada beginner", "You", "Cleo best"])
+    other = page.context.new_page()
+    other.goto(page.url)
+    expect(other.locator("#score tbody th")).to_have_text(["Ada beginner", "You", "Cleo best"])
+    other.close()
+    play_to_the_end(page, lambda: page.locator("#hand .legal").first.click())
+    log = page.locator("#log").inner_text()
+    assert "player_" not in log
+    assert all(name in log for name in ("Ada plays", "Cleo plays", "You play"))
+    expect(page.locator("#summary tbody th").filter(has_text="Cleo")).to_have_count(1)
+    record = page.evaluate("record().then(JSON.parse)")
+    assert record["players"] == ["random", "person", "pretrained+rollout:64"]
+    assert "Cleo" not in json.dumps(record)
+    page.get_by_role("button", name="Review my game").click()
+    expect(page.locator("#view option")).to_have_text(["everybody: all open", "Ada", "You", "Cleo"])
+    expect(page.locator("#graph .axis")).to_contain_text("Your expected result", timeout=3 * PATIENCE)
+    page.select_option("#view", "2")
+    expect(page.locator("#verdict")).to_contain_text("As Cleo: ")
+    assert "player_" not in page.locator("main, aside").all_inner_texts()[1]
+
+
 def test_a_deal_is_played_by_clicking_and_then_looked_at(open_page, address):
     page = open_page()
     short_game(page, address)

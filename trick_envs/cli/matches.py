@@ -134,9 +134,9 @@ def review(
     from trick_envs.files import write_json
     from trick_envs.matches.replay import replay as replayed
     from trick_envs.matches.seating import checked_seat
+    from trick_envs.play.characters import PERSON
     from trick_envs.play.review import review as judge
     from trick_envs.play.review import review_told
-    from trick_envs.play.session import PERSON
 
     try:
         record = json.loads(file.read_text(encoding="utf-8"))

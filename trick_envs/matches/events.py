@@ -116,6 +116,7 @@ class Play:
         trick: the trick that it ended, as it was played, and who took it; else empty.
         score: by seat: the points of the deal that it ended; else ``None``.
         winners: the winners of the match that it ended; else ``None``.
+        names: what the seats are called, as in its match.
     """
 
     game: Game
@@ -129,6 +130,7 @@ class Play:
     trick: tuple[Plays, int] | tuple[()] = ()
     score: tuple[int, ...] | None = None
     winners: tuple[int, ...] | None = None
+    names: tuple[str, ...] = ()
     _seen: dict[tuple[str, int | None], TableView] = field(default_factory=dict, repr=False)
 
     @property
@@ -142,7 +144,7 @@ class Play:
         """What an observer saw before the play; ``None``: everything open."""
         key = "before", observer
         if key not in self._seen:
-            self._seen[key] = table_view(self.game, self.before, observer, self.previous)
+            self._seen[key] = table_view(self.game, self.before, observer, self.previous, names=self.names)
         return self._seen[key]
 
     def look(self, observer: int | None) -> TableView:
@@ -156,7 +158,7 @@ class Play:
             if self.ends:
                 number = int(self.before["tricks"][0]) + 1
                 ended = Ended(number, self._lying, self.trick[1]) if self.trick else Ended(number)
-            self._seen[key] = table_view(self.game, self.after, observer, self.previous, ended)
+            self._seen[key] = table_view(self.game, self.after, observer, self.previous, ended, self.names)
         return self._seen[key]
 
     @cached_property
@@ -213,7 +215,7 @@ def play(match: Match, action: int) -> Play:
         match.game, before, after, number_of_plays(match), deals - 1, seat, action, previous,
         previous_trick(match) if ends_trick(before, after) else (),
         None if score is None else tuple(score),
-        None if winners is None else tuple(winners),
+        None if winners is None else tuple(winners), match.names,
     )  # fmt: skip
 
 
@@ -231,7 +233,7 @@ def imagine(match: Match, action: int) -> Play:
     row = (*zip(map(int, state["trick_seat"][:size]), cards, strict=True), (seat, action))
     return Play(
         match.game, before, after, number_of_plays(match) + 1, len(match.deals) - 1, seat, action,
-        previous_trick(match), (row, int(after["taking"][0])) if ends_trick(before, after) else (),
+        previous_trick(match), (row, int(after["taking"][0])) if ends_trick(before, after) else (), names=match.names,
     )  # fmt: skip
 
 
@@ -246,6 +248,7 @@ def match_after(match: Match, number: int) -> Match:
     """Another match, as this one was after so many plays; the same cards are dealt in it."""
     given = [GivenDeal(tuple(map(int, deal.order)), deal.dealer) for deal in match.deals]
     again = Match(match.game, match.seed, given, match.reward)
+    again.names = match.names
     for _, action in [each for deal in match.deals for each in deal.actions][:number]:
         again.step(action)
     return again

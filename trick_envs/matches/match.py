@@ -67,6 +67,7 @@ class Match:
         seat: the seat to act; after the end, the one whose dead step comes first in PettingZoo.
         over: whether the match has ended.
         notes: further entries of the record, such as ``players``; JSON-serialisable. (Saved states leave them out.)
+        names: what texts and pictures call the seats; empty: ``player_0`` and so on. The record leaves it out.
     """
 
     def __init__(self, game: Game, seed: int, given: Sequence[GivenDeal] = (), reward: str = "score") -> None:
@@ -75,6 +76,7 @@ class Match:
         self.deals: list[Deal] = []
         self.over = False
         self.notes: dict[str, object] = {}
+        self.names: tuple[str, ...] = ()
         self.seat = -1
         self._given = tuple(given)
         self._bind()

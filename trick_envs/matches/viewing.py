@@ -25,7 +25,7 @@ def match_view(match: Match, observer: int | None = None) -> TableView:
     Raises:
         ValueError: if there is no such seat.
     """
-    return table_view(match.game, match.states, observer, previous_trick(match))
+    return table_view(match.game, match.states, observer, previous_trick(match), names=match.names)
 
 
 def previous_trick(match: Match) -> _Found:

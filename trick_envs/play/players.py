@@ -6,8 +6,9 @@ from functools import lru_cache
 
 from trick_envs.agents import Agent, make_agent
 from trick_envs.agents.pretrained import PRETRAINED
-from trick_envs.agents.spec import parse_spec
+from trick_envs.agents.spec import ROLLOUT, parse_spec
 from trick_envs.engine.game import Game
+from trick_envs.engine.registry import load_game
 
 SHRINK = 4  # a search shrinks in steps of this, so that a game needs few agents
 LEAST_EFFORT = {"pimc": 5, "ismcts": 50}
@@ -47,8 +48,9 @@ class Player:
             busy: how many moves are being computed, this one included.
         """
         effort = self._effort
-        if self.spec in (PRETRAINED, "greedy"):
-            return _shared(self.spec, self._game)
+        if self.spec in (PRETRAINED, "greedy") or self._method == ROLLOUT:
+            game = self._game  # whatever the length of the match, it is the same player
+            return _shared(self.spec, load_game(game.name, game.num_players, **game.options))
         if self._shrinks:
             while effort * busy > self._effort and effort // SHRINK >= LEAST_EFFORT[self._method]:
                 effort //= SHRINK

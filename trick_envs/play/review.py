@@ -28,9 +28,10 @@ from trick_envs.engine.state import PHASES, States
 from trick_envs.matches.events import Play, match_after, plays_of
 from trick_envs.matches.match import Match
 from trick_envs.play.advice import points
+from trick_envs.play.characters import PERSON
 from trick_envs.play.hints import Advisor, CardHint, advisor_of
 from trick_envs.play.players import Player
-from trick_envs.play.session import PERSON
+from trick_envs.view.table import YOU, seat_name
 from trick_envs.view.words import card_words, sentence
 
 WORLDS, AGAIN = 64, 256  # of the first and of the second comparison
@@ -105,6 +106,7 @@ class Review:
         winners: ``None`` if the match did not come to its end.
         spread: the standard deviation of a deal's margin, in points: the marks are shares of it.
         sources: the specs of policy and search.
+        names: what the seats are called; empty: ``player_0`` and so on.
     """
 
     game: Game
@@ -115,6 +117,11 @@ class Review:
     winners: tuple[int, ...] | None
     spread: float
     sources: tuple[str, ...]
+    names: tuple[str, ...] = ()
+
+    def name(self, seat: int) -> str:
+        """What a seat is called."""
+        return self.names[seat] if self.names else seat_name(seat)
 
     def mistakes(self, seat: int | None = None) -> list[Decision]:
         """The decisions with a mark, of a seat or of all, the costliest first."""
@@ -141,8 +148,8 @@ class Review:
             decision: one of these.
             you: the seat that is spoken to.
         """
-        who = "you" if decision.seat == you else f"player_{decision.seat}"
-        verb = _VERBS[decision.phase] if decision.seat == you else f"{_VERBS[decision.phase]}s"
+        who = YOU if decision.seat == you else self.name(decision.seat)
+        verb = _VERBS[decision.phase] if who == YOU else f"{_VERBS[decision.phase]}s"
         where = f"deal {decision.deal}, trick {decision.trick}"
         told = f"{where}: {who} {verb} {self._card(decision.played)}"
         if not decision.loss:
@@ -222,7 +229,7 @@ def review_told(found: Review, seat: int | None = None) -> str:
         f"{'seat':<10} {'decisions':>9} {'points lost':>11} {'accuracy':>8}  blunders, mistakes, inaccuracies",
     ]
     for number, one in enumerate(found.seats):
-        name = "you" if number == seat else f"player_{number}"
+        name = YOU if number == seat else found.name(number)
         counts = ", ".join(str(one.marks[mark]) for mark in MARKS)
         lines.append(f"{name:<10} {one.decisions:>9} {one.points_lost:>11.1f} {one.accuracy:>8.0%}  {counts}")
     least = ", ".join(f"{mark} from {share * found.spread:.1f}" for mark, share in MARKS.items())
@@ -427,6 +434,7 @@ def _summed_up(match: Match, decisions: Sequence[Decision], spread: float, sourc
         game, tuple(decisions), tuple(seats), margins,
         tuple(int(score) for score in match.states["score"][0][: game.num_players]),
         None if winners is None else tuple(winners), round(spread, 2), tuple(sources),
+        match.names,
     )  # fmt: skip
 
 

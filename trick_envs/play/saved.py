@@ -17,7 +17,8 @@ from typing import Any
 from trick_envs.engine.registry import game_type
 from trick_envs.errors import InputError
 from trick_envs.files import write_json
-from trick_envs.play.session import PERSON, Session
+from trick_envs.play.characters import PERSON
+from trick_envs.play.session import Session
 
 MOST = 500  # games of one browser; the one that was left longest ago makes room
 MOST_IN_ALL = 20_000
@@ -130,7 +131,7 @@ class SavedGames:
             ValueError: if it cannot be played on, for example because the rules are of another version.
         """
         path = self.find(game)
-        return None if path is None else Session.load(path)
+        return None if path is None else Session.load(path, named=True)
 
     def owns(self, browser: str, game: str) -> bool:
         """Whether a game was begun in this browser."""

@@ -24,11 +24,11 @@ from trick_envs.matches.replay import replay
 from trick_envs.matches.seating import checked_seat
 from trick_envs.matches.viewing import match_view
 from trick_envs.play.advice import Advice
+from trick_envs.play.characters import PERSON, names_of
 from trick_envs.play.hints import advisor_of
 from trick_envs.play.players import STAND_IN, Player
 from trick_envs.view import TableView
 
-PERSON = "person"  # in the record's players
 SEARCH = "ismcts:1000"  # the opponents where no trained policy comes with the game
 
 
@@ -44,6 +44,7 @@ class Session:
         match: the match, at its start or later.
         players: the spec of every seat's player; ``PERSON`` for the person's.
         file: for the record; ``None``: it is not saved.
+        named: whether pictures and texts call the others by names for people; else ``player_1`` and so on.
 
     Attributes:
         seat: the person's.
@@ -58,8 +59,9 @@ class Session:
         ValueError: if there is no such player.
     """
 
-    def __init__(self, match: Match, players: Sequence[str], file: Path | None = None) -> None:
+    def __init__(self, match: Match, players: Sequence[str], file: Path | None = None, named: bool = False) -> None:
         self.match, self.game, self.file = match, match.game, file
+        match.names = names_of(players) if named else ()
         self.start_number = number_of_plays(match)
         self.players, self.seat = list(players), list(players).index(PERSON)
         self.taken_back, self.ended, self.same_cards = 0, False, ""
@@ -93,8 +95,8 @@ class Session:
         return cls(Match(game, seed), seated(seat, specs * (others // len(specs))), file)
 
     @classmethod
-    def load(cls, file: Path) -> Session:
-        """The match that a session has saved.
+    def load(cls, file: Path, named: bool = False) -> Session:
+        """The match that a session has saved; ``named`` as above.
 
         Raises:
             ValueError: if the file holds none.
@@ -108,7 +110,7 @@ class Session:
         valid = isinstance(players, list) and all(isinstance(player, str) for player in players)
         if not valid or len(players) != match.game.num_players or players.count(PERSON) != 1:
             raise InputError(f"{file}: expected 'players', a spec for every seat and one {PERSON!r}, not {players!r}")
-        session = cls(match, players, file)
+        session = cls(match, players, file, named)
         counts = [record.get(key, 0) for key in ("taken_back", "start_number")]
         session.taken_back, session.start_number = (count if isinstance(count, int) else 0 for count in counts)
         session.ended = record.get("ended") is True

@@ -6,13 +6,15 @@ from functools import lru_cache
 from math import ceil
 
 from trick_envs.engine.registry import game_type
+from trick_envs.view.avatars import draw_avatar
 from trick_envs.view.cards import face, game_module
 from trick_envs.view.geometry import BARE_PHONE, BARE_WIDE, NARROW, PHONE, WIDE, Plan, plan_for
 from trick_envs.view.pen import RATIO, Area, Drawing, Item, Pen, measure
 from trick_envs.view.style import CREAM, FAINT, FELT, FELT_DARK, FELT_LIGHT, GOLD, INK, LED, MIST, PAPER, RIM, WINE
-from trick_envs.view.table import SeatView, TableView
-from trick_envs.view.words import counted, signed
+from trick_envs.view.table import YOU, SeatView, TableView
+from trick_envs.view.words import counted, sentence, signed
 
+ROOMY = 140  # width of a plate, from which the mark of a seat is as high as the plate
 LEAST = 12  # size of the smallest letters of a picture beside which the hand lies as buttons, in its pixels
 
 
@@ -55,7 +57,7 @@ class _Table:
 
     def __init__(self, view: TableView, plan: Plan, pen: Pen) -> None:
         self.view, self.plan, self.pen = view, plan, pen
-        self.bottom = view.observer or 0
+        self.bottom = (view.spoken_to if view.observer is None else view.observer) or 0
         self.module = game_module(view.game)
 
     def draw(self) -> list[Item]:
@@ -98,10 +100,10 @@ class _Table:
         height = area.height - 2
         width = height / RATIO
         step = width + 3
-        pen, names = self.pen, view.seats
-        taker = "" if view.previous_taker is None else f"to {names[view.previous_taker].name}"
+        pen, size = self.pen, max(11, self.pen.least)
+        taker = "" if view.previous_taker is None else f"to {view.seats[view.previous_taker].name}"
         label = "" if self.plan.phone else "last trick"
-        ends = measure(taker, 11, False), measure(label, 11, False)
+        ends = measure(taker, size, False), measure(label, size, False)
         needed = step * len(view.previous) + ends[0] + 8 + (ends[1] + 8 if label else 0)
         if needed > room:
             taker = ""
@@ -130,29 +132,40 @@ class _Table:
         pen.box(area.x, area.y, area.width, area.height, fill, 8)
         pen.tip(*area, self._about(seat), seat.seat)
         x, right = area.x + 9, area.x + area.width - 8
-        y = area.y + (area.height / 2 if own else 0.3 * area.height)
+        middle = area.y + area.height / 2
+        y = middle if own else area.y + 0.3 * area.height
         if seat.dealer:
             pen.disc(area.x + 2, area.y + 2, 7, PAPER, stroke=FELT_DARK, line=1)
             pen.label(area.x + 2, area.y + 2, "D", 9, INK, bold=True, anchor=0.5)
-        if acts:
+        left = x
+        if seat.named:
+            roomy = area.width >= ROOMY
+            radius, at = (0.4 * area.height, middle) if roomy else (8.0, y)
+            x -= 3
+            if won:
+                pen.disc(x + radius, at, radius + 1.5, CREAM)
+            draw_avatar(pen, seat.seat, seat.name == YOU, x + radius, at, radius)
+            x += 2 * radius + 5
+            left = x if roomy else left
+        if acts and (own or not seat.named or area.width >= ROOMY):
             pen.shape(x, y, ((0, -5), (8, 0), (0, 5)), WINE)
             x += 11
         score = pen.label(right, y, str(seat.score).replace("-", "−"), 13, ink, bold=True, anchor=1)
-        name = seat.name + (" (you)" if seat.seat == view.observer and own else "")
+        name = sentence(seat.name) + (" (you)" if own and seat.seat == view.observer and not seat.named else "")
         room = 110 if own else right - x - score - 4
         if not own and measure(name, max(8.0, pen.least), True) > room:
-            name = f"P{seat.seat}"  # cut, all names would be the same
+            name = name[0] if seat.named else f"P{seat.seat}"  # cut, all names would be the same
         x += pen.label(x, y, name, 12 if area.width > 95 else 11, ink, bold=True, width=room) + 8
         if own:
             row = Area(x, area.y + 9, right - score - 12 - x, 16)
         else:
-            row = Area(area.x + 9, area.y + 0.52 * area.height, area.width - 17, 0.42 * area.height)
+            row = Area(left, area.y + 0.52 * area.height, area.x + area.width - 8 - left, 0.42 * area.height)
         self._facts(seat, row, fill == FELT_DARK, soft)
 
     def _about(self, seat: SeatView) -> str:
         """What the numbers on a plate mean."""
         view = self.view
-        who = "You have" if seat.seat == view.observer else f"{seat.name} has"
+        who = "You have" if seat.seat == view.spoken_to else f"{seat.name} has"
         told = [f"{who} {signed(seat.score)} points in this match"]
         if seat.last_score is not None:
             told.append(f"{signed(seat.last_score)} in the last deal")
@@ -265,7 +278,7 @@ class _Table:
 
     def _prompt(self) -> None:
         view, area, pen = self.view, self.plan.prompt, self.pen
-        yours = view.acting is not None and view.acting == view.observer
+        yours = view.acting is not None and view.acting == view.spoken_to
         pen.box(area.x, area.y, area.width, area.height, CREAM if yours else FELT_DARK, area.height / 2)
         text = view.prompt[:1].upper() + view.prompt[1:] if view.prompt.startswith(("you", "the")) else view.prompt
         lines, size, ink = [text], 14.0, INK if yours else CREAM

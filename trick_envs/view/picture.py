@@ -9,9 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from trick_envs.engine.cards import Deck
+from trick_envs.view.avatars import draw_avatar
 from trick_envs.view.cards import face
 from trick_envs.view.layout import drawing_of
-from trick_envs.view.pen import RATIO, Drawing, scaled
+from trick_envs.view.pen import RATIO, Drawing, Pen, scaled
 from trick_envs.view.svg import to_svg
 from trick_envs.view.table import TableView
 
@@ -73,6 +74,19 @@ def card_svg(deck: Deck, kind: int | None, game: str = "", width: int = 100) -> 
     pen_items = face(game, deck.suits, deck.ranks, kind, float(width - 2 * margin))
     moved = tuple(item._replace(x=item.x + margin, y=item.y + margin / 2) for item in pen_items)
     return to_svg(Drawing(width, RATIO * width, (), moved), 1, "a card" if kind is None else deck.names[kind])
+
+
+def avatar_svg(seat: int, you: bool = False, size: int = 24) -> str:
+    """The mark of a seat as an SVG document.
+
+    Args:
+        seat: whose it is.
+        you: whether a person sits there.
+        size: width and height in pixels.
+    """
+    pen = Pen()
+    draw_avatar(pen, seat, you, size / 2, size / 2, size / 2 - 1)
+    return to_svg(Drawing(size, size, (), tuple(pen.items)))
 
 
 def image_tag(view: TableView) -> str:

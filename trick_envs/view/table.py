@@ -15,6 +15,8 @@ from trick_envs.view.words import ScoreItem, card_words, listed, of_suit, suit_n
 Kinds = tuple[int | None, ...]  # cards by kind; None: a card that the observer does not see
 Plays = tuple[tuple[int, int], ...]  # who played, and which kind of card
 
+YOU = "you"  # the name of a seat at which a person sits: then nobody else is spoken to
+
 _ASKED = {LEAD: "lead", PASS: "pass a card", KEEP: "choose the lead card that stays", PICK: "pick a card"}
 
 
@@ -57,6 +59,11 @@ class SeatView:
     last_score: int | None
     dealer: bool
     note: str = ""
+
+    @property
+    def named(self) -> bool:
+        """Whether it has a name of its own."""
+        return self.name != seat_name(self.seat)
 
 
 @dataclass(frozen=True)
@@ -132,13 +139,25 @@ class TableView:
         """The letter of a card's suit."""
         return self.suits[kind // len(self.ranks)]
 
+    @property
+    def spoken_to(self) -> int | None:
+        """The seat that texts call "you": the person's if the seats have names, or else the observer's."""
+        person = [seat.seat for seat in self.seats if seat.name == YOU]
+        return person[0] if person else self.observer
+
     def you(self, seat: int) -> str:
-        """How to call a seat in a sentence for the observer."""
-        return "you" if seat == self.observer else self.seats[seat].name
+        """How to call a seat in a sentence."""
+        return YOU if seat == self.spoken_to else self.seats[seat].name
 
     def verb(self, seat: int, word: str) -> str:
         """A seat and what it does: ``you take``, ``player_2 takes``."""
-        return f"you {word}" if seat == self.observer else f"{self.seats[seat].name} {word}{_third_person(word)}"
+        who = self.you(seat)
+        return f"{who} {word}" if who == YOU else f"{who} {word}{_third_person(word)}"
+
+
+def seat_name(seat: int) -> str:
+    """What a seat is called if it has no name of its own: ``player_2``, as in the environments."""
+    return f"player_{seat}"
 
 
 def table_view(
@@ -147,6 +166,7 @@ def table_view(
     observer: int | None = None,
     previous: tuple[Plays, int] | tuple[()] = (),
     ended: Ended | None = None,
+    names: Sequence[str] = (),
 ) -> TableView:
     """What an observer sees of the position in ``states[0]``.
 
@@ -157,6 +177,7 @@ def table_view(
         previous: the plays of the last finished trick and who took it, which the record does not hold;
             ``trick_envs.matches.viewing.match_view`` fills it in.
         ended: what the last play has ended, which is still to be shown: nobody acts in such a view, nor has won yet.
+        names: what the seats are called; empty: ``player_0`` and so on.
 
     Raises:
         ValueError: if there is no such seat.
@@ -217,7 +238,7 @@ def table_view(
         seats=tuple(
             SeatView(
                 seat,
-                f"player_{seat}",
+                names[seat] if names else seat_name(seat),
                 hands[seat],
                 own[seat],
                 piles[seat],  # type: ignore[arg-type]  # everybody has seen them
@@ -267,7 +288,7 @@ def _prompt(view: TableView) -> str:
     """What is asked, in the words that all games share."""
     if view.acting is None:
         return ending(view)
-    who, yours = view.you(view.acting), view.acting == view.observer
+    who, yours = view.you(view.acting), view.acting == view.spoken_to
     if view.phase != "follow":
         asked = _ASKED[PHASES.index(view.phase)]
         return f"{who} {asked}" if yours else f"{who} to {asked}"
@@ -277,7 +298,7 @@ def _prompt(view: TableView) -> str:
 def follow(view: TableView, *suits: str) -> str:
     """The sentence that says which suits the seat to act has to follow, and whether it can, as far as is seen."""
     assert view.acting is not None
-    who, yours, asked = view.you(view.acting), view.acting == view.observer, " or ".join(map(suit_name, suits))
+    who, yours, asked = view.you(view.acting), view.acting == view.spoken_to, " or ".join(map(suit_name, suits))
     if view.legal and not any(view.suit_of(kind) in suits for kind in view.legal):
         return f"{who} {'have' if yours else 'has'} no {asked}: any card"
     return f"{who} follow {asked}" if yours else f"{who} to follow {asked}"

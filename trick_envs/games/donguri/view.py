@@ -8,7 +8,7 @@ from typing import Any
 from trick_envs.engine.game import Game
 from trick_envs.engine.state import States
 from trick_envs.games.donguri.rules import ACORNS, POINTS, WILDCATS
-from trick_envs.view.pen import Area, Pen, smooth
+from trick_envs.view.pen import Area, Pen, measure, smooth
 from trick_envs.view.style import FAINT, INK, WINE
 from trick_envs.view.table import SeatView, TableView
 from trick_envs.view.words import ScoreItem, counted
@@ -44,7 +44,7 @@ def refine(view: TableView, game: Game, states: States) -> TableView:
     ended = f"the {wins} card takes" if wins else "nobody takes" if view.trick else ""
     lines = [f"acorns {acorns}, wildcats {wildcats}: {ended} if it ended now"] if view.trick else []
     if uncounted is not None:
-        whose = "your vote" if uncounted == view.observer else f"the vote of {view.seats[uncounted].name}"
+        whose = "your vote" if uncounted == view.spoken_to else f"the vote of {view.seats[uncounted].name}"
         lines.append(f"{whose} does not count")
     most = max(captured)
     seats = tuple(
@@ -123,9 +123,13 @@ def draw(view: TableView, pen: Pen, area: Area) -> None:
             legend.insert(0, (" ".join(ranks), f"{points} points", points))
     if view.num_players == 4:
         legend.insert(0, ("2nd card", "no vote", 0))
+    size = max(11.0, pen.least)
     for left, right, points in legend:
-        pen.label(area.x + 12, y, left, 11, INK, bold=True, width=66)
-        pen.label(area.x + 84, y, right, 11, FAINT)
+        room = area.width - 24 - (8 if points else 0)
+        if measure(left, size, True) + 6 + measure(right, size, False) > room:
+            right = right.replace("points", "pts")
+        used = max(72.0, pen.label(area.x + 12, y, left, 11, INK, bold=True) + 6)
+        pen.label(area.x + 12 + used, y, right, 11, FAINT, width=room - used)
         for i in range(points):
             pen.disc(area.x + area.width - 12, y + 4 * (i - (points - 1) / 2), 1.6, WINE)
         y -= 19
@@ -169,9 +173,11 @@ def draw_seat(view: TableView, seat: SeatView, pen: Pen, area: Area, dark: bool,
     captured = view.sections["captured"]
     points = captured[seat.seat]
     y = area.y + area.height / 2
-    used = pen.label(area.x, y, str(points), 12, ink, bold=True)
-    used += pen.label(area.x + used + 4, y, "captured" if area.width > 120 else "pts", 11, ink)
-    ahead = points - max(captured)
-    told = f"now {ahead}".replace("-", "−") if area.width > 120 else f"{ahead}".replace("-", "−")
+    used = pen.label(area.x, y, str(points), 12, ink, bold=True) + 4
+    ahead = f"{points - max(captured)}".replace("-", "−")
+    size = max(11.0, pen.least)
+    full = used + measure(f"captured  now {ahead}", size, False) <= area.width
+    pen.label(area.x + used, y, "captured" if full else "pts", 11, ink)
+    told = f"now {ahead}" if full else ahead
     if any(captured):
         pen.label(area.x + area.width, y, told, 11, ink, anchor=1)

@@ -44,7 +44,7 @@ def refine(view: TableView, game: Game, states: States) -> TableView:
     )
     prompt = view.prompt
     if view.phase == "pick" and view.acting is not None:
-        yours = view.acting == view.observer
+        yours = view.acting == view.spoken_to
         prompt = f"{view.you(view.acting)} {'pick' if yours else 'to pick'} one of the two cards that lie face up"
     return replace(view, seats=seats, sections=sections, lines=tuple(lines), prompt=prompt)
 
@@ -101,8 +101,11 @@ def draw(view: TableView, pen: Pen, area: Area) -> None:
     """Trump, the stock with the two cards face up, and the tricks of the second half."""
     now = view.sections
     trump = suit_style(now["trump"], view.suits)
-    ours = 0 if view.observer is None else view.observer % 2
-    names = ("0 and 2", "1 and 3") if view.observer is None else ("you two", "they")
+    whose = view.spoken_to if view.observer is None else view.observer
+    ours = (whose or 0) % 2
+    names = ("0 and 2", "1 and 3") if whose is None else ("you two", "they")
+    if view.spoken_to not in (None, whose):  # another seat than the person's looks on
+        names = names if (view.spoken_to or 0) % 2 == ours else names[::-1]
     rows = [(names[i], now["won"][team], now["deals_won"][team]) for i, team in enumerate((ours, 1 - ours))]
     half = now["half"]
     pen.tip(*area, _meaning(now))

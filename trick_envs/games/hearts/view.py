@@ -19,7 +19,7 @@ def refine(view: TableView, game: Game, states: States) -> TableView:
     hearts, queen, jack = (state[name].tolist()[:n] for name in ("hearts", "queen", "jack"))
     bonus = JACK_POINTS if game.options["jd_bonus"] else 0
     points = [h + QUEEN_POINTS * q + bonus * j for h, q, j in zip(hearts, queen, jack, strict=True)]
-    to = int(state["pass_to"])
+    to, who = int(state["pass_to"]), "" if view.observer is None else view.you(view.observer)
     passed, received = [], []
     if view.observer is not None:
         passed = _kinds(int(state["gave"][view.observer]))
@@ -28,9 +28,9 @@ def refine(view: TableView, game: Game, states: States) -> TableView:
     lines = [f"pass: {DIRECTIONS[to]}"]
     if passed:
         to_whom = view.you((view.observer + to) % n) if view.observer is not None else ""
-        lines.append(f"you passed {' '.join(map(view.card, passed))} to {to_whom}")
+        lines.append(f"{who} passed {' '.join(map(view.card, passed))} to {to_whom}")
     if received:
-        lines.append(f"you got {' '.join(map(view.card, received))}")
+        lines.append(f"{who} got {' '.join(map(view.card, received))}")
     if state["broken"]:
         lines.append("hearts may be led")
     to_come = ALL_POINTS - sum(hearts) - QUEEN_POINTS * sum(queen)
@@ -91,5 +91,5 @@ def _prompt(view: TableView, to: int) -> str:
         return ""
     acts, other = view.acting, (view.acting + to) % view.num_players
     named = len(view.seats[acts].places["passed"])
-    verb = "pass" if acts == view.observer else "to pass"
+    verb = "pass" if acts == view.spoken_to else "to pass"
     return f"{view.you(acts)} {verb} a card {DIRECTIONS[to]}, to {view.you(other)} ({named + 1} of {PASSED})"

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from trick_envs.engine.game import Game
 from trick_envs.engine.state import States
-from trick_envs.view.pen import Area, Pen, smooth
+from trick_envs.view.pen import Area, Pen, measure, smooth
 from trick_envs.view.style import suit_style
 from trick_envs.view.table import SeatView, TableView, highest_of_suit, with_the_hand
 from trick_envs.view.words import ScoreItem, counted, listed, suit_name
@@ -109,12 +109,16 @@ def about_seat(view: TableView, seat: SeatView) -> str:
 def draw_seat(view: TableView, seat: SeatView, pen: Pen, area: Area, dark: bool, ink: str) -> None:
     """The peppers in front with what they cost now, and the number of cards taken."""
     y, peppers = area.y + area.height / 2, view.sections["costs"][seat.seat]
-    if not peppers or area.width - 34 * len(peppers) > 60:
-        pen.label(area.x + area.width, y, f"{len(seat.taken)} taken", 11, ink, anchor=1)
-    roomy = 30 * len(peppers) <= area.width
-    step = min(40.0, area.width / len(peppers)) if roomy and peppers else min(10.0, (area.width - 34) / 6)
+    size, taken = max(11.0, pen.least), f"{len(seat.taken)} taken"
+    widths = [15 + measure(f"−{cost}", size, True) + 4 for cost in peppers.values()]
+    roomy, spare = sum(widths) <= area.width, area.width - sum(widths)
+    if spare > measure(taken, size, False) + 4:
+        spare -= pen.label(area.x + area.width, y, taken, 11, ink, anchor=1)
+    gap = min(6.0, spare / len(peppers)) if roomy and peppers else 0.0
+    small = min(10.0, (area.width - 34) / 6)
     for i, (card, cost) in enumerate(peppers.items()):
-        suit, x = suit_style(card[-1], view.suits), area.x + i * step
+        suit = suit_style(card[-1], view.suits)
+        x = area.x + (sum(widths[:i]) + i * gap if roomy else i * small)
         draw_pepper(pen, x + 7, y, 8.5, suit.light if dark else suit.fill)
         if roomy:
             pen.label(x + 15, y, f"−{cost}", 11, ink, bold=True)

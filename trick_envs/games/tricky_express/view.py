@@ -127,7 +127,7 @@ def _top(line: list[int]) -> dict[str, int] | None:
 def _prompt(view: TableView, forced: bool) -> str:
     if view.phase != "pass" or view.acting is None:
         return ""
-    yours, seat = view.acting == view.observer, view.seats[view.acting]
+    yours, seat = view.acting == view.spoken_to, view.seats[view.acting]
     to_right = not seat.places["to_right"]
     other = (view.acting + (-1 if to_right else 1)) % view.num_players
     what = "a card of the highest rank" if forced else "any card"
@@ -193,7 +193,7 @@ def _exchanges(view: TableView) -> list[tuple[str, list[int], list[int]]]:
         with_it = [each for each in view.sections["exchanged"] if each["seat"] == seat]
         gave, got = ([each["kind"] for each in with_it if each["got"] == what] for what in (GIVEN, GOT))
         if gave:
-            found.append((f"{side}, {view.seats[seat].name}:", gave, got))
+            found.append((f"{side}, {view.you(seat)}:", gave, got))
     return found
 
 

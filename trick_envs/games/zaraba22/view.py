@@ -101,7 +101,7 @@ def score_items(view: TableView) -> list[list[ScoreItem]]:
 def _prompt(view: TableView, leads: list[int]) -> str:
     if view.acting is None:
         return ""
-    who, yours = view.you(view.acting), view.acting == view.observer
+    who, yours = view.you(view.acting), view.acting == view.spoken_to
     if view.phase == "lead":
         which = "second" if leads else "first"
         return f"{who} {'lead' if yours else 'to lead'} the {which} of two cards"

@@ -33,10 +33,11 @@ from trick_envs.engine.registry import game_names, game_type, load_game
 from trick_envs.engine.state import fields
 from trick_envs.matches.match import Match
 from trick_envs.play.advice import hint_data
+from trick_envs.play.characters import PERSON, character
 from trick_envs.play.guides import guide_data
 from trick_envs.play.lessons import lesson_data
 from trick_envs.play.saved import SavedGames
-from trick_envs.play.session import PERSON, Session, default_player, seated
+from trick_envs.play.session import Session, default_player, seated
 from trick_envs.play.web.frames import Layout, Snapshot, frame_data, names
 from trick_envs.play.web.replays import Replay, ReviewJob
 from trick_envs.play.web.sessions import Load, Store, WebSession
@@ -53,7 +54,7 @@ from trick_envs.play.web.validation import (
     read_object,
     whole,
 )
-from trick_envs.view import card_svg, tips
+from trick_envs.view import avatar_svg, card_svg, tips
 from trick_envs.view.guide import guide_of, rule_svg
 from trick_envs.view.words import card_words
 
@@ -138,7 +139,7 @@ class KnownBrowsers:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["path"].startswith(("/static/", "/cards/")):
+        if scope["type"] != "http" or scope["path"].startswith(("/static/", "/cards/", "/avatars/")):
             await self.app(scope, receive, send)
             return
         known = Request(scope).cookies.get(COOKIE, "")
@@ -233,6 +234,7 @@ class Api:
             Route("/replay", page("replay.html")),
             Route("/replay/{replay}", page("replay.html")),
             Route("/cards/{game}/{players}/{card}.svg", card_picture),
+            Route("/avatars/{seat}.svg", avatar_picture),
             Route("/guides/{game}/{page}.svg", rule_picture),
             Mount("/static", StaticFiles(directory=STATIC)),
             Mount("/api", routes=api),
@@ -300,7 +302,7 @@ class Api:
         if opponents is None and asked.get("replay") is not None:
             opponents = self.replays.get(asked["replay"]).opponents(seat)
         players = seated(seat, chosen_opponents(match.game, opponents))
-        return self._opened(request, Session(match, players), layout)
+        return self._opened(request, Session(match, players, named=True), layout)
 
     def _opened(self, request: Request, session: Session, layout: Layout) -> Any:
         """A new game at the person's first decision."""
@@ -320,7 +322,7 @@ class Api:
         first = None if shared is None or self.saved is None else self.saved.load(shared.first)
         if first is None:
             raise ApiError(404, "this link leads to no cards: the game that they are from was deleted")
-        session = Session(first.from_the_start(), first.players)
+        session = Session(first.from_the_start(), first.players, named=True)
         session.same_cards = name
         return session
 
@@ -574,7 +576,7 @@ def chosen_opponents(game: Game, asked: Any) -> list[str]:
     if len(listed) != others:
         raise ApiError(400, f"opponents: expected one player, or a list of {others}, clockwise from your left")
     specs = [checked_player(spec) for spec in listed]
-    if PRETRAINED in specs and game.num_players not in pretrained_players(game.type):
+    if any(spec.startswith(PRETRAINED) for spec in specs) and game.num_players not in pretrained_players(game.type):
         raise ApiError(400, f"opponents: no trained policy comes with {game.name} for {game.num_players} players")
     return specs
 
@@ -585,6 +587,7 @@ def choices(first: str) -> Any:
     return {
         "first": first,
         "efforts": EFFORTS,
+        "names": [character(seat) for seat in range(max(max(game_type(name).players) for name in game_names()))],
         "games": [about_type(name) for name in game_names()],
     }
 
@@ -674,6 +677,13 @@ async def card_picture(request: Request) -> Response:
     kind = None if asked["card"] == "back" else whole(asked["card"], "card", 0, deck.kinds - 1)
     kept = {"cache-control": "max-age=86400"}
     return Response(card_svg(deck, kind, game=asked["game"]), media_type="image/svg+xml", headers=kept)
+
+
+async def avatar_picture(request: Request) -> Response:
+    """The mark of a seat, or of a person, ``you``."""
+    asked = request.path_params["seat"]
+    picture = avatar_svg(0, you=True) if asked == "you" else avatar_svg(whole(asked, "seat", 0, 99))
+    return Response(picture, media_type="image/svg+xml", headers={"cache-control": "max-age=86400"})
 
 
 def show_guide(request: Request) -> Any:

@@ -14,7 +14,7 @@ A frame is the JSON object that the page gets for each (``frame_data``; the serv
 ``taker``               in the order of play, and the seat that took it
 ``scores``              by seat: points of the match, the deal that has just ended included
 ``deal_score``          by seat: points of the deal that has just ended; else ``null``
-``names``               by seat: what it is called: ``"you"``, ``"player_1"``
+``names``               by seat: what it is called: ``"you"``, ``"Ben"``; ``"player_1"`` if no person plays
 ``events``              what the last play did, in order: a list of objects as below; empty if there was none. In a
                         replay the step before a play has the card that will be played
 ======================  ================================================================================================

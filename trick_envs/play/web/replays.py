@@ -17,13 +17,14 @@ from trick_envs.matches.events import Play, match_after, number_of_plays, plays_
 from trick_envs.matches.match import Match
 from trick_envs.matches.replay import replay
 from trick_envs.matches.viewing import previous_trick
+from trick_envs.play.characters import names_in
 from trick_envs.play.hints import Hint, advisor_of
 from trick_envs.play.review import Belief, OnProgress, belief, duplicate, review
 from trick_envs.play.session import default_player
 from trick_envs.play.web.frames import Snapshot, shot
 from trick_envs.play.web.validation import MAX_DEALS, MAX_PLAYS, ApiError, checked_player
 from trick_envs.view import table_view
-from trick_envs.view.table import Plays
+from trick_envs.view.table import Plays, seat_name
 
 REVIEW_SECONDS = 120.0  # after which a review on the page judges no further decision
 _LOG = logging.getLogger("trick_envs.serve")
@@ -79,7 +80,7 @@ class Replay:
         id: what its address holds.
         used: when it was last asked for, as ``time.monotonic()``.
         lock: for one search at a time.
-        match: the match as the record leaves it.
+        match: the match as the record leaves it; if a person has played it, its seats have names.
         steps: its moments, in order.
         job: its review, if somebody has asked for it.
 
@@ -91,6 +92,7 @@ class Replay:
         self.id, self.used, self.lock = secrets.token_urlsafe(9), time.monotonic(), threading.Lock()
         check_size(record)
         self.match = replay(record)
+        self.match.names = names_in(self.match.notes.get("players"), self.match.game.num_players)
         self.game = self.match.game
         self.steps: list[Step] = []
         self._done: list[Play] = []
@@ -111,7 +113,7 @@ class Replay:
         step = self.steps[number]
         if step.end is not None:
             return shot(step.end, observer)
-        view = table_view(self.game, step.states, observer, step.previous)
+        view = table_view(self.game, step.states, observer, step.previous, names=self.match.names)
         events = () if step.action < 0 else self._done[step.number].events(observer)
         return Snapshot(view, step.number, events[:1])
 
@@ -152,6 +154,7 @@ class Replay:
             else:
                 tricks[-1].update(end=number, taker=step.end.trick[1] if step.end.trick else None)
         return {
+            "names": list(self.match.names) or [seat_name(seat) for seat in range(game.num_players)],
             "steps": len(self.steps),
             "deals": deals,
             "score": [int(score) for score in self.match.states["score"][0][: game.num_players]],

@@ -166,10 +166,11 @@ class WebSession:
             except Exception as error:
                 seat = session.acts
                 name, spec = f"player_{seat}", session.players[seat]
+                called = session.view().you(seat)
                 if not session.stand_in(seat):
                     raise
                 _LOG.error("%s, %s, failed", name, spec, exc_info=error)
-                self.notice = f"{name} ({spec}) failed ({type(error).__name__}): {STAND_IN} plays on for it"
+                self.notice = f"{called} ({spec}) failed ({type(error).__name__}): {STAND_IN} plays on for it"
                 continue
             yield self._step(action)
 

@@ -16,10 +16,10 @@ MAX_MESSAGE = 400  # characters of an error
 MAX_DEALS = 50  # of a match
 MAX_PLAYS = 2000  # of a record
 MAX_GAMES, MAX_REPLAYS = 200, 24
-EFFORTS = {"pimc": 100, "ismcts": 5000}  # the largest search that a browser may ask for
+EFFORTS = {"pimc": 100, "ismcts": 5000, "pretrained+rollout": 128}  # the largest search that a browser may ask for
 PLAIN_PLAYERS = ("pretrained", "greedy", "random")
 
-_SEARCH = re.compile(r"(pimc|ismcts):([1-9][0-9]{0,3})")
+_SEARCH = re.compile(r"(pimc|ismcts|pretrained\+rollout):([1-9][0-9]{0,3})")
 
 
 class ApiError(Exception):

@@ -2,14 +2,14 @@
 // The page on which a person plays. One POST a move: the reply lists all that happens up to the person's next decision.
 
 const SPEEDS = { slow: [1100, 2400], normal: [550, 1200], fast: [220, 650], instant: [0, 0] }; // after a play, after a trick: ms
-const OPPONENTS = [
-  ["pretrained", "trained policy"],
-  ["ismcts:1000", "search (ismcts:1000)"],
-  ["ismcts:100", "quick search (ismcts:100)"],
-  ["pimc:20", "sampling (pimc:20)"],
-  ["greedy", "heuristic (greedy)"],
-  ["random", "random"],
-];
+const STRENGTHS = { // in words, and as a spec
+  beginner: "random",
+  casual: "greedy",
+  good: "pimc:20",
+  strong: "pretrained",
+  best: "pretrained+rollout:64",
+};
+const OTHERS = ["ismcts:100", "ismcts:1000", "pimc:100"]; // specs without a word
 
 let choices = null; // what may be chosen
 let about = null; // the game: cards, players, scores
@@ -484,10 +484,10 @@ function renderScore() {
   const shown = deals.slice(-5);
   const first = deals.length - shown.length;
   const best = about.over && about.winners ? about.winners : [];
-  const head = h("tr", {}, h("th", { scope: "col" }, "Seat"), h("th", { scope: "col", class: "number" }, "Match"), ...shown.map((_, index) => h("th", { scope: "col", class: "number" }, `${first + index + 1}`)));
-  const rows = frame.names.map((name, seat) => h(
+  const head = h("tr", {}, h("th", { scope: "col" }, "Player"), h("th", { scope: "col", class: "number" }, "Match"), ...shown.map((_, index) => h("th", { scope: "col", class: "number" }, `${first + index + 1}`)));
+  const rows = frame.names.map((_, seat) => h(
     "tr", { class: [seat === about.seat ? "you" : "", seat === frame.acting ? "acts" : "", best.includes(seat) ? "won" : ""].join(" ") },
-    h("th", { scope: "row" }, name, about.players[seat] === "you" ? "" : h("small", {}, about.players[seat])),
+    h("th", { scope: "row" }, ...character(seat), ...(seat === about.seat ? [] : [" ", h("small", { title: about.players[seat] }, strengthOf(about.players[seat]))])),
     h("td", { class: "number total" }, signed(frame.scores[seat])),
     ...shown.map((scores) => h("td", { class: "number" }, signed(scores[seat]))),
   ));
@@ -498,7 +498,7 @@ function renderScore() {
 function scoreTable(scores, items = [], totals = null) {
   const order = frame.names.map((_, seat) => seat).sort((one, other) => scores[other] - scores[one]);
   const rows = order.map((seat) => h("tr", { class: seat === about.seat ? "you" : null },
-    h("th", { scope: "row" }, frame.names[seat]),
+    h("th", { scope: "row" }, ...character(seat)),
     items.length ? h("td", {}, h("ul", { class: "items" }, ...(items[seat] || []).map((item) => h("li", {}, h("span", {}, item.words), h("b", {}, signed(item.points)))))) : null,
     h("td", { class: "number total" }, signed(scores[seat])),
     totals ? h("td", { class: "number" }, signed(totals[seat])) : null));
@@ -622,14 +622,56 @@ function fillPlayers() {
 function fillSeats() {
   const game = chosenGame();
   const count = Number($("players").value);
-  const trained = game.pretrained.includes(count);
-  $("seat").replaceChildren(...Array.from({ length: count }, (_, seat) => option(seat, `player_${seat}`)));
-  const specs = OPPONENTS.filter(([spec]) => spec !== "pretrained" || trained);
-  $("opponents").replaceChildren(...specs.map(([spec, text]) => option(spec, text)), option("each", "different players"));
-  $("each").replaceChildren(...Array.from({ length: count - 1 }, (_, number) => h("label", {}, number === 0 ? "To your left" : number === count - 2 ? "To your right" : `Seat ${number + 1} from your left`, " ", h("select", {}, ...specs.map(([spec, text]) => option(spec, text))))));
-  $("each").hidden = true;
+  $("seat").replaceChildren(...Array.from({ length: count }, (_, seat) => option(seat, `${choices.names[seat]}’s place`)));
+  const chosen = game.pretrained.includes(count) ? STRENGTHS.strong : "ismcts:1000";
+  fillStrengths($("opponents"), option("each", "a strength for each"));
+  $("opponents").value = chosen;
+  $("each").replaceChildren(...Array.from({ length: count - 1 }, () => h("label", {}, h("span", { class: "who" }), h("select", { onchange: showStrengths }), h("small", {}))));
+  for (const select of $("each").querySelectorAll("select")) {
+    fillStrengths(select);
+    select.value = chosen;
+  }
+  showStrengths();
   const deals = game.deals[count];
   $("length").replaceChildren(...(deals > 1 ? [option("", `${deals} deals`)] : []), option("1", "1 deal"));
+}
+
+/** The strengths that a player can have, the weakest first; then specs that have no word. */
+function fillStrengths(select, ...more) {
+  const trained = chosenGame().pretrained.includes(Number($("players").value));
+  const known = Object.entries(STRENGTHS).filter(([, spec]) => trained || !spec.startsWith("pretrained"));
+  select.replaceChildren(...known.map(([word, spec]) => option(spec, word)), ...more,
+    h("optgroup", { label: "other …" }, ...OTHERS.map((spec) => option(spec, spec))));
+}
+
+/** The strength of a player in a word, or its spec. */
+function strengthOf(spec) {
+  return Object.keys(STRENGTHS).find((word) => STRENGTHS[word] === spec) ?? spec;
+}
+
+/** Who sits where, and what their strengths stand for. */
+function showStrengths() {
+  const seat = Number($("seat").value);
+  const labels = [...$("each").querySelectorAll("label")];
+  const each = $("opponents").value === "each";
+  $("each").hidden = !each;
+  $("spec").textContent = each ? "" : $("opponents").value;
+  labels.forEach((label, number) => {
+    const other = (seat + 1 + number) % (labels.length + 1);
+    const side = number === 0 ? ", to your left" : number === labels.length - 1 ? ", to your right" : "";
+    label.querySelector(".who").replaceChildren(avatar(other), h("span", {}, h("b", {}, choices.names[other]), side));
+    label.querySelector("small").textContent = label.querySelector("select").value;
+  });
+}
+
+/** The mark of a seat. */
+function avatar(seat) {
+  return h("img", { class: "avatar", src: `/avatars/${seat === "you" ? "you" : seat}.svg`, alt: "", width: "24", height: "24" });
+}
+
+/** The mark and the name of a seat at this table. */
+function character(seat) {
+  return [avatar(seat === about.seat ? "you" : seat), sentence(frame.names[seat])];
 }
 
 /** The form says what is being played. */
@@ -640,9 +682,13 @@ function showForm() {
   fillSeats();
   $("seat").value = String(about.seat);
   const specs = [...Array(about.num_players - 1).keys()].map((number) => about.players[(about.seat + 1 + number) % about.num_players]);
-  $("opponents").value = specs.every((spec) => spec === specs[0]) ? specs[0] : "each";
-  [...$("each").querySelectorAll("select")].forEach((select, number) => { select.value = specs[number]; });
-  $("each").hidden = $("opponents").value !== "each";
+  const selects = [...$("each").querySelectorAll("select")];
+  for (const [select, spec] of [[$("opponents"), specs[0]], ...selects.map((select, number) => [select, specs[number]])]) {
+    if (![...select.options].some((one) => one.value === spec)) select.querySelector("optgroup").append(option(spec, spec));
+    select.value = spec;
+  }
+  if (specs.some((spec) => spec !== specs[0])) $("opponents").value = "each";
+  showStrengths();
   const lengths = [...$("length").options].map((one) => one.value || String(chosenGame().deals[about.num_players]));
   if (!lengths.includes(String(about.num_deals))) $("length").append(option(about.num_deals, `${about.num_deals} deals`));
   $("length").value = about.num_deals === chosenGame().deals[about.num_players] && about.num_deals > 1 ? "" : String(about.num_deals);
@@ -762,7 +808,8 @@ for (const button of document.querySelectorAll("[aria-controls]")) {
 $("deal-again").addEventListener("click", () => guarded(() => newGameIfSure(chosen())));
 $("game").addEventListener("change", fillPlayers);
 $("players").addEventListener("change", fillSeats);
-$("opponents").addEventListener("change", () => { $("each").hidden = $("opponents").value !== "each"; });
+$("seat").addEventListener("change", showStrengths);
+$("opponents").addEventListener("change", showStrengths);
 $("speed").addEventListener("change", () => localStorage.setItem("speed", $("speed").value));
 $("form").addEventListener("submit", (event) => {
   event.preventDefault();

@@ -69,7 +69,7 @@ async function start() {
   order = about.deals.flatMap((one, number) => one.tricks.flatMap((trick) => trick.plays.map(([step, seat, card, phase]) => ({ step, seat, card, phase, deal: number, trick }))));
   order.sort((one, other) => one.step - other.step);
   review = null;
-  $("view").replaceChildren(h("option", { value: "all" }, "everybody: all open"), ...Array.from({ length: about.num_players }, (_, seat) => h("option", { value: seat }, `player_${seat}`)));
+  $("view").replaceChildren(h("option", { value: "all" }, "everybody: all open"), ...Array.from({ length: about.num_players }, (_, seat) => h("option", { value: seat }, sentence(about.names[seat]))));
   $("deals").replaceChildren(...about.deals.map((_, number) => h("button", { type: "button", "aria-pressed": "false", onclick: () => toDeal(number) }, `${number + 1}`)));
   $("deals").hidden = about.deals.length < 2;
   $("play-on").hidden = !source.playOn;
@@ -97,7 +97,7 @@ function resultTable() {
   const scored = about.deals.map((one) => one.score).filter((score) => score);
   const winners = about.winners || [];
   const head = h("tr", {}, h("th", { scope: "col" }, "Deal"), h("th", { scope: "col", class: "number" }, "Match"), ...scored.map((_, number) => h("th", { scope: "col", class: "number" }, `${number + 1}`)));
-  const rows = about.score.map((score, seat) => h("tr", { class: winners.includes(seat) ? "won" : null }, h("th", { scope: "row" }, `player_${seat}`), h("td", { class: "number total" }, signed(score)), ...scored.map((one) => h("td", { class: "number" }, signed(one[seat])))));
+  const rows = about.score.map((score, seat) => h("tr", { class: winners.includes(seat) ? "won" : null }, h("th", { scope: "row" }, sentence(about.names[seat])), h("td", { class: "number total" }, signed(score)), ...scored.map((one) => h("td", { class: "number" }, signed(one[seat])))));
   return h("div", { class: "scroll" }, h("table", {}, h("thead", {}, head), h("tbody", {}, ...rows)), h("p", { class: "seed" }, `Seed ${about.seed}`));
 }
 
@@ -112,7 +112,7 @@ async function go(step, motion = false) {
   const frame = await source.step(at, seen);
   if (mine !== asking) return;
   const play = order.find((one) => one.step === at);
-  showPicture($("table"), frame.svg, `The table, ${seen === "all" ? "all hands open" : `as player_${seen} saw it`}. ${sentence(frame.prompt)}.`, null, motion);
+  showPicture($("table"), frame.svg, `The table, ${seen === "all" ? "all hands open" : `as ${about.names[seen]} saw it`}. ${sentence(frame.prompt)}.`, null, motion);
   const title = $("table").querySelector("title");
   if (title) title.remove(); // it would be shown as a tooltip
   $("told").textContent = frame.told ? `${frame.told}.`.replace("..", ".") : sentence(frame.prompt);
@@ -157,13 +157,13 @@ async function think(play, mine) {
     box.replaceChildren(h("p", { class: "soft" }, at === about.steps - 1 ? "The record ends here." : "The trick is complete."));
     return;
   }
-  $("mind-title").textContent = `player_${play.seat} to ${play.phase}`;
+  $("mind-title").textContent = sentence(`${about.names[play.seat]} to ${play.phase}`);
   const judged = review?.decisions[order.indexOf(play)];
   if (!judged && !(at in hints)) hints[at] = await source.hint(at).catch(() => null);
   if (mine !== asking) return;
   const hint = judged ? { ...judged, sources: review.sources, headline: judged.note, search: judged.best, disagree: judged.loss > 0 } : hints[at];
   if (!hint) {
-    box.replaceChildren(h("p", {}, `player_${play.seat} names ${words(play.card)}.`));
+    box.replaceChildren(h("p", {}, `${sentence(does(play.seat, "name"))} ${words(play.card)}.`));
     return;
   }
   const trained = hint.sources.length > 1;
@@ -186,8 +186,23 @@ async function think(play, mine) {
     h("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "The legal cards" }, h("table", { class: "mind" },
       h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Card"), trained ? h("th", { scope: "col", colspan: "2" }, "Policy") : null, h("th", { scope: "col", class: "number" }, judged ? "Points over the played card" : "Search, points"))),
       h("tbody", {}, ...rows))),
-    h("p", { class: "soft" }, `${note} From what player_${play.seat} knew; policy: ${trained ? hint.sources[0] : "none"}, search: ${hint.sources.at(-1)}.`),
+    h("p", { class: "soft" }, `${note} From what ${about.names[play.seat]} knew; policy: ${trained ? hint.sources[0] : "none"}, search: ${hint.sources.at(-1)}.`),
   );
+}
+
+/** A seat and what it does: "you play", "Ada plays". */
+function does(seat, verb, yours = verb) {
+  return about.names[seat] === "you" ? `you ${yours}` : `${about.names[seat]} ${verb}${verb.endsWith("s") ? "es" : "s"}`;
+}
+
+function whose(seat) {
+  return about.names[seat] === "you" ? "your" : `${about.names[seat]}’s`;
+}
+
+/** A name for the head of a narrow column. */
+function short(seat) {
+  const name = about.names[seat];
+  return name.startsWith("player_") ? `${seat}` : name === "you" ? name : name[0];
 }
 
 function words(name) {
@@ -209,7 +224,7 @@ const SUITS = { S: "♠", H: "♥", D: "♦", C: "♣", X: "★", R: "●", Y: "
 
 function renderTimeline() {
   const seats = [...Array(about.num_players).keys()];
-  const head = h("tr", {}, h("th", { scope: "col" }, h("span", { class: "hidden" }, "Trick")), ...seats.map((seat) => h("th", { scope: "col", title: `player_${seat}` }, h("span", { "aria-hidden": "true" }, `${seat}`), h("span", { class: "hidden" }, `player_${seat}`))));
+  const head = h("tr", {}, h("th", { scope: "col" }, h("span", { class: "hidden" }, "Trick")), ...seats.map((seat) => h("th", { scope: "col", title: about.names[seat] }, h("span", { "aria-hidden": "true" }, short(seat)), h("span", { class: "hidden" }, about.names[seat]))));
   const rows = about.deals[deal].tricks.map((trick) => {
     const leader = trick.plays.find(([, , , phase]) => phase === "lead")?.[1];
     const number = trick.name === "pass" ? "pass" : String(trick.name + 1);
@@ -223,7 +238,7 @@ function renderTimeline() {
           "button",
           {
             type: "button", class: "jump", "data-step": step, onclick: () => go(step),
-            "aria-label": `player_${who} ${phase === "follow" ? "plays" : `${phase}s`} ${words(card)}${seat === trick.taker ? ", takes the trick" : ""}`,
+            "aria-label": `${does(who, phase === "follow" ? "play" : phase)} ${words(card)}${seat === trick.taker ? ", takes the trick" : ""}`,
           },
           chip(card),
         )),
@@ -301,7 +316,7 @@ function renderReview() {
   const found = review.decisions.map((one, index) => ({ ...one, step: order[index].step })).filter((one) => one.mark && one.seat === seat).sort((one, other) => other.loss - one.loss);
   const head = h("tr", {}, ...["Seat", "Lost", "Accuracy", "??", "?", "?!"].map((text, index) => h("th", { scope: "col", class: index ? "number" : null, title: { "??": "blunders", "?": "mistakes", "?!": "inaccuracies", Lost: "points, over all plays", Accuracy: "plays without a mark" }[text] }, text)));
   const rows = review.seats.map((one, number) => h("tr", { class: number === seat ? "you" : null },
-    h("th", { scope: "row" }, `player_${number}`, number === person ? h("small", {}, "you") : null),
+    h("th", { scope: "row" }, sentence(about.names[number])),
     h("td", { class: "number" }, one.points_lost.toFixed(1)), h("td", { class: "number" }, `${Math.round(100 * one.accuracy)} %`),
     ...["blunder", "mistake", "inaccuracy"].map((mark) => h("td", { class: "number" }, `${one.marks[mark]}`))));
   const list = found.map((one) => h("li", {},
@@ -311,8 +326,8 @@ function renderReview() {
   const again = review.duplicate;
   const least = Object.entries(review.marks).map(([mark, loss]) => `${mark} from ${loss.toFixed(1)}`).join(", ");
   $("judged").replaceChildren(
-    h("p", { id: "verdict" }, h("b", {}, `As player_${seat}: `), review.verdicts[seat]),
-    again && person >= 0 ? h("p", { id: "duplicate" }, h("b", {}, "The same cards: "), `${again.spec} scores ${signed(again.score[person])} in the seat of player_${person}, who scored ${signed(again.compared[person])}.`) : "",
+    h("p", { id: "verdict" }, seat === person ? "" : h("b", {}, `As ${about.names[seat]}: `), review.verdicts[seat]),
+    again && person >= 0 ? h("p", { id: "duplicate" }, h("b", {}, "The same cards: "), `${again.spec} scores ${signed(again.score[person])} in your seat, where you scored ${signed(again.compared[person])}.`) : "",
     list.length ? h("ol", { class: "mistakes" }, ...list) : "",
     h("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "How every seat has played" }, h("table", {}, h("thead", {}, head), h("tbody", {}, ...rows))),
     h("p", { class: "soft" }, `From what each seat knew. Points of a deal: ${least}.`),
@@ -359,7 +374,7 @@ function drawGraph() {
   const ends = review.decisions.flatMap((one, index) => (index && one.deal !== review.decisions[index - 1].deal ? [index] : []));
   const dots = lines[seat].filter(([, , one]) => one?.mark).map(([index, total, one]) => svg("path", { d: `M${x(index).toFixed(1)} ${y(total).toFixed(1)}h0`, class: `dot ${one.mark}` }, svg("title", {}, document.createTextNode(one.told))));
   const last = lines[seat].at(-1);
-  const picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: "none", role: "img", "aria-label": `The expected result of player_${seat}, in points over the mean of the others, play by play; it ends at ${signed(last ? last[1] : 0, 1)}.` },
+  const picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: "none", role: "img", "aria-label": `${sentence(whose(seat))} expected result, in points over the mean of the others, play by play; it ends at ${signed(last ? last[1] : 0, 1)}.` },
     svg("line", { x1: 0, x2: width, y1: y(0), y2: y(0), class: "zero" }),
     ...ends.map((index) => svg("line", { x1: x(index), x2: x(index), y1: 0, y2: height, class: "deal" })),
     ...lines.map((points, number) => (number === seat ? "" : svg("path", { d: path(points), class: "other" }))),
@@ -371,7 +386,7 @@ function drawGraph() {
     const index = Math.round((((event.clientX - box.left) / box.width) * width - 8) / (width - 16) * review.decisions.length);
     guarded(() => go(index >= order.length ? about.steps - 1 : order[Math.max(index, 0)].step));
   });
-  holder.replaceChildren(h("span", { class: "axis" }, `Expected result of player_${seat}: `, h("b", {}, signed(totalAt(lines[seat], now), 1)), ` (${signed(low, 0)} to ${signed(high, 0)})`), picture);
+  holder.replaceChildren(h("span", { class: "axis" }, `${sentence(whose(seat))} expected result: `, h("b", {}, signed(totalAt(lines[seat], now), 1)), ` (${signed(low, 0)} to ${signed(high, 0)})`), picture);
 }
 
 /** The last expected result that is known at a play. */
@@ -389,7 +404,7 @@ async function infer() {
   const found = await source.belief(at, play.seat);
   if (mine !== asking) return;
   const others = [...Array(about.num_players).keys()].filter((seat) => seat !== found.seat);
-  const head = h("tr", {}, h("th", { scope: "col" }, "Card"), ...others.map((seat) => h("th", { scope: "col", class: "number" }, `${seat}`, h("span", { class: "hidden" }, ` player_${seat}`))));
+  const head = h("tr", {}, h("th", { scope: "col" }, "Card"), ...others.map((seat) => h("th", { scope: "col", class: "number" }, h("span", { "aria-hidden": "true" }, short(seat)), h("span", { class: "hidden" }, about.names[seat]))));
   const rows = found.kinds.map((kind, row) => h("tr", {}, h("th", { scope: "row" }, chip(about.cards[kind].name)), ...others.map((seat) => {
     const share = found.shares[row][seat];
     const cell = h("td", { class: `number${found.truth[row][seat] ? " holds" : ""}` }, `${Math.round(100 * share)}`, found.truth[row][seat] ? h("span", { class: "hidden" }, ", holds it") : null);
@@ -397,7 +412,7 @@ async function infer() {
     return cell;
   })));
   return box.replaceChildren(
-    h("p", { class: "soft" }, `In per cent of ${found.worlds} worlds that fit all that player_${found.seat} has seen, whoever has shown to lack a suit included, but not what others' choices tell. Framed: where the card is in truth.`),
+    h("p", { class: "soft" }, `In per cent of ${found.worlds} worlds that fit all that ${about.names[found.seat]} saw, whoever has shown to lack a suit included, but not what others' choices tell. Framed: where the card is in truth.`),
     h("table", { class: "belief" }, h("thead", {}, head), h("tbody", {}, ...rows)));
 }
 
