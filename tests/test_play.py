@@ -26,7 +26,7 @@ testing = pytest.importorskip("typer.testing")
 
 from trick_envs.agents.policy import PolicyAgent  # noqa: E402
 from trick_envs.cli import app as command  # noqa: E402
-from trick_envs.play.advice import expectation, headline, summary  # noqa: E402
+from trick_envs.play.advice import expectation, headline, outlook, plain, summary  # noqa: E402
 from trick_envs.play.characters import PERSON  # noqa: E402
 from trick_envs.play.hints import Advisor, CardHint, Hint  # noqa: E402
 from trick_envs.play.session import Session  # noqa: E402
@@ -370,6 +370,26 @@ def test_a_hint_is_told_in_plain_words_first(hint, words, expects):
     deck = load_game("pepper").deck
     assert headline(hint, deck.suits, deck.ranks) == words
     assert expectation(hint) == expects
+
+
+def test_a_hint_can_be_said_without_points():
+    deck = load_game("pepper").deck
+    clear = hint_of((33, 0.55, 0.0, 0.0), (20, 0.45, 1.25, 0.51), value=-1.24)
+    assert (
+        plain(clear, deck.suits, deck.ranks)
+        == "9 yellow: search finds it better than 10 green, which the policy plays, 55 % sure"
+    )
+    assert outlook(clear, teams=False) == "expect to end this deal one point behind the mean of the others"
+    agreed = hint_of((33, 0.99, 0.0, 0.0), (20, 0.01, -0.4, 0.3), value=2.6)
+    assert plain(agreed, deck.suits, deck.ranks) == headline(agreed, deck.suits, deck.ranks)
+    assert outlook(agreed, teams=True) == "expect to end this deal three points ahead of the other team"
+    even = hint_of((33, None, 0.0, 0.0), (20, None, 1.25, 0.51), value=0.3)
+    assert (
+        plain(even, deck.suits, deck.ranks)
+        == "9 yellow: search finds it better than 10 green, which the heuristic plays"
+    )
+    assert outlook(even, teams=False) == "this deal looks even between you and the mean of the others"
+    assert outlook(hint_of((33, None, 0.0, 0.0)), teams=False) == ""
 
 
 def test_a_hint_judges_its_decision_once(monkeypatch):

@@ -284,6 +284,66 @@ def test_a_deal_of_zaraba_is_learnt_on_a_phone(open_page, address):
     expect(page.locator("body.learning")).to_have_count(0)
 
 
+def test_hints_are_words_first_and_figures_are_remembered(open_page, address):
+    page = open_page()
+    short_game(page, address)
+    expect(page.locator("#figures")).to_be_hidden()
+    page.keyboard.press("h")
+    expect(page.locator("#note b")).to_be_visible()
+    note = page.locator("#note").inner_text()
+    assert note == page.evaluate("`${sentence(hints.plain)}. ${sentence(hints.outlook)}.`")
+    assert "±" not in note
+    assert page.locator("#hand .bar").count() == 0
+    advised = page.evaluate("about.cards[hints.search].name")
+    assert (
+        page.locator("#hand .hint.star").filter(has_text="★").locator("xpath=..").get_attribute("data-card") == advised
+    )
+    assert page.locator(f"#hand [data-card='{advised}']").get_attribute("aria-label").endswith("legal, advised")
+    expect(page.locator("#values")).to_be_hidden()
+    page.click("#figures")
+    expect(page.locator("#hand .bar").first).to_be_visible()
+    assert page.locator("#values tbody tr").count() == page.evaluate("frame.legal.length")
+    expect(page.locator("#note")).to_contain_text("The policy expects")
+    page.reload()
+    expect(page.locator("#hand.ready")).to_be_visible()
+    expect(page.locator("#values")).to_be_hidden()
+    page.keyboard.press("h")
+    expect(page.locator("#hand .bar").first).to_be_visible()
+    page.click("#figures")
+    expect(page.locator("#values")).to_be_hidden()
+    expect(page.locator("#hand .bar")).to_have_count(0)
+
+
+def test_sounds_are_off_until_they_are_switched_on_and_then_remembered(open_page, address):
+    page = open_page()
+    page.add_init_script(
+        """window.heard = []; window.contexts = 0;
+        window.AudioContext = class extends AudioContext { constructor() { super(); contexts += 1; } };
+        const begin = AudioScheduledSourceNode.prototype.start;
+        AudioScheduledSourceNode.prototype.start = function (when) {
+            heard.push(this.constructor.name); return begin.call(this, when); };
+        AudioBufferSourceNode.prototype.start = AudioScheduledSourceNode.prototype.start;"""
+    )
+    short_game(page, address)
+    button = page.locator("#sound")
+    expect(button).to_have_attribute("aria-pressed", "false")
+    page.locator("#hand .legal").first.click()
+    expect(page.locator("#hand.ready")).to_be_visible()
+    assert page.evaluate("[contexts, heard.length]") == [0, 0]
+    button.click()
+    expect(button).to_have_attribute("aria-pressed", "true")
+    page.wait_for_function("sound.context.state === 'running'")
+    page.locator("#hand .legal").first.click()
+    expect(page.locator("#hand.ready")).to_be_visible()
+    assert set(page.evaluate("heard")) == {"AudioBufferSourceNode", "OscillatorNode"}  # a card, and your turn
+    page.reload()
+    expect(button).to_have_attribute("aria-pressed", "true")
+    page.keyboard.press("s")
+    expect(button).to_have_attribute("aria-pressed", "false")
+    page.reload()
+    expect(button).to_have_attribute("aria-pressed", "false")
+
+
 def test_a_finished_trick_goes_to_its_taker_and_a_banner_says_why(open_page, address):
     page = open_page(PHONE, has_touch=True, reduced_motion="no-preference")
     short_game(page, address)
@@ -530,7 +590,7 @@ def test_table_and_hand_fit_the_screen_and_hints_do_not_move_the_hand(open_page,
     last = page.locator("#hand button").last.bounding_box()
     assert last["y"] + last["height"] <= size["height"]
     page.keyboard.press("h")
-    expect(page.locator("#note")).to_contain_text("Figures", timeout=3 * PATIENCE)
+    expect(page.locator("#hand .hint.star").first).to_be_visible(timeout=3 * PATIENCE)
     after = page.locator("#hand").bounding_box()
     if screen != "landscape":  # there the hand is beside the table, below the hint
         assert after["y"] == pytest.approx(before["y"], abs=1)
@@ -645,6 +705,16 @@ def test_the_end_of_a_deal_says_what_the_points_are_for(open_page, address):
     expect(page.locator("#summary h2")).to_have_text("Deal 1 of 2")
     deal = page.evaluate("frame.events.find((one) => one.event === 'deal')")
     told = page.locator("#summary .result").inner_text()
+    page.reload()  # the table is there again
+    expect(page.locator("#summary h2")).to_have_text("Deal 1 of 2")
+    assert page.locator("#summary .result").inner_text() == told
+    page.locator("#summary .primary").click()
+    expect(page.locator("#hand.ready")).to_be_visible()
+    page.reload()
+    expect(page.locator("#hand.ready")).to_be_visible()
+    expect(page.locator("#summary")).to_be_hidden()
+    page.get_by_role("button", name="What deal 1 was for").click()
+    assert page.locator("#summary .result").inner_text() == told
     assert any(deal["items"])
     for seat, items in enumerate(deal["items"]):
         assert sum(item["points"] for item in items) == deal["scores"][seat]

@@ -9,7 +9,7 @@ from typing import Any
 from trick_envs.engine.game import Game
 from trick_envs.play.hints import CardHint, Hint
 from trick_envs.view import TableView
-from trick_envs.view.words import card_words
+from trick_envs.view.words import card_words, counted
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,33 @@ def headline(hint: Hint, suits: str, ranks: Sequence[str]) -> str:
     return f"{baseline}: {sure}, and search {'agrees' if trained else 'finds nothing better'}"
 
 
+def plain(hint: Hint, suits: str, ranks: Sequence[str]) -> str:
+    """The hint in one sentence without points: ``9 yellow: search finds it better than 10 green, …``."""
+    own = _of(hint, hint.baseline)
+    if not hint.disagree or own is None:
+        return headline(hint, suits, ranks)
+    baseline, best = card_words(suits, ranks, hint.baseline), card_words(suits, ranks, hint.search)
+    who = "the heuristic" if own.probability is None else "the policy"
+    sure = "" if own.probability is None else f", {percent(own.probability)} sure"
+    return f"{best}: search finds it better than {baseline}, which {who} plays{sure}"
+
+
+def outlook(hint: Hint, teams: bool) -> str:
+    """What the policy expects of the deal, said to the seat without a sign; empty without a policy.
+
+    Args:
+        hint: the hint.
+        teams: whether two play against two.
+    """
+    if hint.value is None:
+        return ""
+    whole = round(abs(hint.value))
+    others = "the other team" if teams else "the mean of the others"
+    if whole == 0:
+        return f"this deal looks even between you and {others}"
+    return f"expect to end this deal {counted(whole, 'point')} {'ahead of' if hint.value > 0 else 'behind'} {others}"
+
+
 def card_figures(card: CardHint) -> str:
     """What is thought of a card, in words: ``policy 99 %, search −0.4 ± 0.2 points``."""
     told = [] if card.probability is None else [f"policy {percent(card.probability)}"]
@@ -83,12 +110,20 @@ def expectation(hint: Hint) -> str:
 def hint_data(hint: Hint, game: Game) -> dict[str, Any]:
     """A hint for the page: its figures, and in words ``headline``, ``expectation`` and what is thought of each card.
 
+    ``plain`` and ``outlook`` are headline and expectation for who wants no figures.
+
     JSON-serialisable.
     """
     deck, data = game.deck, hint.as_dict()
     for card, told in zip(hint.cards, data["cards"], strict=True):
         told["words"] = card_figures(card)
-    return {**data, "headline": headline(hint, deck.suits, deck.ranks), "expectation": expectation(hint)}
+    return {
+        **data,
+        "headline": headline(hint, deck.suits, deck.ranks),
+        "expectation": expectation(hint),
+        "plain": plain(hint, deck.suits, deck.ranks),
+        "outlook": outlook(hint, game.type.teams),
+    }
 
 
 def summary(view: TableView, advice: Advice) -> str:

@@ -128,7 +128,8 @@ def draw(view: TableView, pen: Pen, area: Area) -> None:
         room = area.width - 24 - (8 if points else 0)
         if measure(left, size, True) + 6 + measure(right, size, False) > room:
             right = right.replace("points", "pts")
-        used = max(72.0, pen.label(area.x + 12, y, left, 11, INK, bold=True) + 6)
+        begins = min(72.0, room - measure(right, size, False))
+        used = max(begins, pen.label(area.x + 12, y, left, 11, INK, bold=True) + 6)
         pen.label(area.x + 12 + used, y, right, 11, FAINT, width=room - used)
         for i in range(points):
             pen.disc(area.x + area.width - 12, y + 4 * (i - (points - 1) / 2), 1.6, WINE)

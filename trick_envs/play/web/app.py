@@ -444,6 +444,7 @@ class Api:
             "seat": session.seat,
             "players": ["you" if spec == PERSON else spec for spec in session.players],
             "log": session.log[-LINES:],
+            "last_deal": played.last_deal(),
             **self._changed(played),
         }
 

@@ -6,14 +6,15 @@ import logging
 import threading
 import time
 from collections.abc import Iterator
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from anyio import Lock
 
+from trick_envs.matches.events import DealScored, match_after, play
 from trick_envs.play.players import STAND_IN
 from trick_envs.play.saved import new_id
 from trick_envs.play.session import Session
-from trick_envs.play.web.frames import Snapshot, look, shot
+from trick_envs.play.web.frames import Snapshot, event_data, look, shot
 from trick_envs.play.web.validation import ApiError
 
 _LOG = logging.getLogger("trick_envs.serve")
@@ -118,12 +119,28 @@ class WebSession:
         self.session = session
         self.id, self.used, self.lock = name or new_id(), time.monotonic(), Lock()
         self.notice = ""
+        self._last_deal: tuple[tuple[int, int], dict[str, Any]] | None = None
 
     @property
     def stamp(self) -> str:
         """Changes with everything that a page shows: other tabs ask for it."""
         taken_back, number = self.session.moment
         return f"{taken_back}.{number}.{int(self.session.over)}"
+
+    def last_deal(self) -> dict[str, Any] | None:
+        """What the points of the last finished deal are for: its event; ``totals``: the points of the match."""
+        session = self.session
+        ended = [deal for deal in session.match.deals if deal.score is not None]
+        if not ended:
+            return None
+        key = session.taken_back, len(ended)
+        if self._last_deal is None or self._last_deal[0] != key:
+            before = match_after(session.match, sum(len(deal.actions) for deal in ended) - 1)
+            done = play(before, ended[-1].actions[-1][1])
+            view = done.look(session.seat)
+            told = next(event for event in done.events(session.seat) if isinstance(event, DealScored))
+            self._last_deal = key, {**event_data(told, view), "totals": [seat.score for seat in view.seats]}
+        return self._last_deal[1]
 
     def look(self) -> Snapshot:
         """What the person sees: its seat's view, and everything once the match is over."""

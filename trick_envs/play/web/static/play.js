@@ -30,7 +30,9 @@ async function start() {
   fillForm();
   if (asked) {
     try {
-      return await enter(await ask(`/api/games/${asked[1]}?size=${size()}`));
+      await enter(await ask(`/api/games/${asked[1]}?size=${size()}`));
+      if (about.last_deal && !about.over && sessionStorage.getItem("deal") === `${about.id} ${about.last_deal.number}`) showDeal();
+      return;
     } catch (error) {
       if (error.status !== 404) throw error;
       await newGame({});
@@ -146,6 +148,8 @@ async function showFrames(frames, from, game) {
     busy = false;
   }
   renderHand();
+  if (frames.length > 1 && frame.yours) hear("turn");
+  if (frames.length > 1 && about.over && about.winners?.includes(about.seat)) hear("win");
   if (about.over) matchOver();
   else if (hintsOn) await askHints();
   if (learning() && frame.yours && !about.over) await teachDecision();
@@ -169,12 +173,14 @@ function show(next, from) {
   frame = next;
   shownSize = size();
   hints = null;
+  renderValues();
   $("note").textContent = "";
   const seats = next.names.map((name, seat) => `${name} ${next.scores[seat]}`).join(", ");
   showPicture($("table"), next.svg, `The table. ${sentence(next.prompt)}. Scores: ${seats}.`, from, sameDeal, swept && trickTo(swept));
   showTips(next);
   showBanner(next);
   if (next.told) tell(next.told);
+  for (const { event } of next.events) if (event === "card" || event === "trick") hear(event);
   document.title = `${about.title} · trick_envs`;
   $("title").textContent = about.title;
   $("prompt").textContent = sentence(next.prompt);
@@ -249,7 +255,7 @@ function renderHand() {
       const hint = hints?.cards.find((card) => card.kind === kind);
       if (ready && legal) key += 1;
       const words = about.cards[kind].words;
-      const label = ready ? `${words}, ${legal ? "legal" : "not legal now"}${hint ? `, ${hint.words}` : ""}` : words;
+      const label = ready ? `${words}, ${legal ? "legal" : "not legal now"}${hint ? hintWords(hint) : ""}` : words;
       return h(
         "button",
         {
@@ -259,7 +265,7 @@ function renderHand() {
           onclick: (event) => choose(kind, event.currentTarget),
         },
         cardImage(about, kind),
-        hint ? hintMark(hint) : null,
+        hint ? hintMark(hint) || null : null,
       );
     });
     const title = name === null ? null : h("span", { class: "place", "aria-hidden": "true" }, PLACES[name] || name);
@@ -422,25 +428,55 @@ async function askHints() {
     say(error.message);
     return;
   }
-  renderHand();
-  $("note").replaceChildren(...hintSentence(), " ", h("button", { type: "button", id: "figures", "aria-pressed": String(figures), onclick: toggleFigures }, "Figures"));
+  showHints();
 }
 
-let figures = false;
+let figures = localStorage.getItem("figures") === "yes";
 
 function toggleFigures() {
   figures = !figures;
-  $("hand").classList.toggle("figures", figures);
+  localStorage.setItem("figures", figures ? "yes" : "no");
   $("figures").setAttribute("aria-pressed", String(figures));
+  if (hints) showHints();
 }
 
-/** The hint in plain words, which the server has. */
-function hintSentence() {
-  return [h("b", {}, sentence(hints.headline)), hints.expectation ? `. ${sentence(hints.expectation)}.` : "."];
+/** The hint in words, which the server has; the figures on the cards and in a table are there when they are asked for. */
+function showHints() {
+  renderHand();
+  $("note").replaceChildren(h("b", {}, sentence(figures ? hints.headline : hints.plain)), ". ",
+    ...[figures ? hints.expectation : hints.outlook].filter(Boolean).map((text) => `${sentence(text)}.`));
+  $("figures").setAttribute("aria-pressed", String(figures));
+  renderValues();
 }
 
-/** A bar and a number for the policy, a number for the search. */
+/** What policy and search think of every legal card, as a table. */
+function renderValues() {
+  $("values").hidden = !(figures && hints);
+  if ($("values").hidden) return;
+  const trained = hints.sources.length > 1;
+  const cards = [...hints.cards].sort((one, other) => (other.probability ?? 0) - (one.probability ?? 0) || (other.advantage ?? -99) - (one.advantage ?? -99));
+  const heads = ["Card", ...(trained ? ["Policy"] : []), "Search, points"];
+  $("values-table").replaceChildren(h("table", {},
+    h("thead", {}, h("tr", {}, ...heads.map((name, index) => h("th", { scope: "col", class: index ? "number" : null }, name)))),
+    h("tbody", {}, ...cards.map((card) => h("tr", { class: card.kind === hints.search ? "you" : null },
+      h("th", { scope: "row" }, about.cards[card.kind].words),
+      trained ? h("td", { class: "number" }, percent(card.probability)) : null,
+      h("td", { class: "number" }, card.advantage === null ? "–" : signed(card.advantage, 1), card.error ? ` ± ${card.error.toFixed(1)}` : ""))))));
+  $("values-from").textContent = `Search against the card of the policy. From what you know; ${hints.sources.join(", ")}.`;
+}
+
+/** What is told of a card besides its name. */
+function hintWords(hint) {
+  if (figures) return `, ${hint.words}`;
+  return hint.kind === hints.search ? ", advised" : hint.kind === hints.baseline ? ", the policy’s card" : "";
+}
+
+/** A star on the card that is advised, or with figures a bar and a number for the policy, a number for the search. */
 function hintMark(hint) {
+  if (!figures) {
+    const star = hint.kind === hints.search ? "★" : hint.kind === hints.baseline ? "☆" : "";
+    return star && h("span", { class: "hint star", "aria-hidden": "true" }, star);
+  }
   const bar = h("span", { class: "bar" }, h("span", {}));
   bar.firstElementChild.style.inlineSize = `${100 * (hint.probability ?? 0)}%`;
   const disagrees = hints.disagree && hint.kind === hints.search;
@@ -460,8 +496,10 @@ function percent(probability) {
 async function toggleHints() {
   hintsOn = !hintsOn;
   $("show-hints").setAttribute("aria-pressed", String(hintsOn));
+  $("figures").hidden = !hintsOn;
   $("note").textContent = "";
   hints = null;
+  renderValues();
   if (hintsOn && !busy) await askHints();
   else renderHand();
 }
@@ -491,6 +529,8 @@ function renderScore() {
     h("td", { class: "number total" }, signed(frame.scores[seat])),
     ...shown.map((scores) => h("td", { class: "number" }, signed(scores[seat]))),
   ));
+  $("show-deal").hidden = !about.last_deal || (about.over && about.num_deals === 1);
+  $("show-deal").textContent = about.last_deal ? `What deal ${about.last_deal.number} was for` : "";
   $("score").replaceChildren(h("table", {}, h("thead", {}, head), h("tbody", {}, ...rows)));
 }
 
@@ -508,7 +548,25 @@ function scoreTable(scores, items = [], totals = null) {
     h("tbody", {}, ...rows)));
 }
 
-let lastDeal = null; // its table stays to be seen, also after the match
+/** What the points of the last finished deal are for. */
+function dealTable() {
+  return scoreTable(about.last_deal.scores, about.last_deal.items, about.last_deal.totals);
+}
+
+/** Shows the table of the last finished deal again. */
+function showDeal() {
+  if (!about.last_deal || goOn) return;
+  const button = h("button", { type: "button", class: "primary", onclick: () => {
+    sessionStorage.removeItem("deal");
+    if (about.over) return matchOver();
+    $("summary").hidden = true;
+    takeFocus = true;
+    return renderHand();
+  } }, about.over ? "Result" : "Go on");
+  $("summary").replaceChildren(h("h2", {}, `Deal ${about.last_deal.number} of ${about.num_deals}`), dealTable(), button);
+  $("summary").hidden = false;
+  button.focus({ preventScroll: true });
+}
 
 function dealOver(shown, last) {
   return new Promise((resolve) => {
@@ -517,11 +575,14 @@ function dealOver(shown, last) {
     const button = h("button", { type: "button", class: "primary", onclick: done }, next);
     function done() {
       $("summary").hidden = true;
+      sessionStorage.removeItem("deal");
       goOn = null;
       resolve();
     }
-    lastDeal = { id: about.id, table: scoreTable(shown.deal_score, shown.events.find((one) => one.event === "deal")?.items, shown.scores) };
-    $("summary").replaceChildren(h("h2", {}, `Deal ${number} of ${about.num_deals}`), lastDeal.table, button);
+    about.last_deal = { number, scores: shown.deal_score, items: shown.events.find((one) => one.event === "deal")?.items ?? [], totals: shown.scores };
+    sessionStorage.setItem("deal", `${about.id} ${number}`); // a reload shows it again
+    $("summary").replaceChildren(h("h2", {}, `Deal ${number} of ${about.num_deals}`), dealTable(), button);
+    renderScore();
     setTimeout(() => {
       if (goOn !== done) return;
       $("summary").hidden = false;
@@ -538,7 +599,7 @@ function matchOver() {
   $("summary").replaceChildren(
     h("h2", {}, title),
     ...(note ? [h("p", {}, note)] : []),
-    about.num_deals === 1 && lastDeal?.id === about.id ? lastDeal.table : scoreTable(frame.scores),
+    about.num_deals === 1 && about.last_deal ? dealTable() : scoreTable(frame.scores),
     ...sameCards(),
     h("p", { class: "seed" }, `Seed ${about.seed}`),
     h("p", { class: "row" },
@@ -772,7 +833,7 @@ document.addEventListener("keydown", (event) => {
     buttons[to].focus();
     return;
   }
-  const keys = { h: toggleHints, u: takeBack, g: () => paper("games"), l: () => frame.previous.length && paper("last-trick"), n: () => newGameIfSure(chosen()), r: () => paper("rules"), "?": () => paper("keys") };
+  const keys = { h: toggleHints, u: takeBack, g: () => paper("games"), l: () => frame.previous.length && paper("last-trick"), n: () => newGameIfSure(chosen()), r: () => paper("rules"), s: toggleSound, "?": () => paper("keys") };
   const action = keys[event.key.toLowerCase()];
   if (action && !event.repeat) guarded(async () => action());
 });
@@ -799,6 +860,8 @@ $("stage").addEventListener("click", (event) => {
   if (goOn) goOn();
   else closePapers();
 });
+$("figures").setAttribute("aria-pressed", String(figures));
+$("figures").addEventListener("click", toggleFigures);
 $("show-hints").addEventListener("click", () => guarded(toggleHints));
 for (const button of document.querySelectorAll(".close")) button.addEventListener("click", closePapers);
 $("take-back").addEventListener("click", () => guarded(takeBack));
@@ -815,6 +878,7 @@ $("form").addEventListener("submit", (event) => {
   event.preventDefault();
   guarded(() => newGameIfSure(chosen()));
 });
+$("show-deal").addEventListener("click", showDeal);
 $("stop").addEventListener("click", () => guarded(async () => {
   if (!about || about.over || !await sure("End this match? Nobody plays on, and all hands are opened.", "End the match")) return;
   goOn?.();
