@@ -282,7 +282,7 @@ class Opponent:
 
 
 def web_session(match: Match, seat: int, *others: str) -> WebSession:
-    return WebSession(Session(match, seated(seat, others)))
+    return WebSession(Session(match, seated(seat, others), named=True))
 
 
 def slow_game(browser: Browser, before: Callable[[], object], num_deals: int = 1) -> WebSession:

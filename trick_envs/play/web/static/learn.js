@@ -46,6 +46,7 @@ function lessonPage(page, words, count) {
       resolve();
     }
     closeLesson = done;
+    for (const title of page.querySelectorAll("h3")) title.setAttribute("aria-level", "2"); // none stands above it here
     $("lesson").replaceChildren(page, h("p", { class: "split" }, h("span", { class: "soft" }, count), button));
     $("lesson").hidden = false;
     $("lesson").scrollTop = 0;

@@ -484,8 +484,10 @@ function hintMark(hint) {
     "span",
     { class: `hint${hint.kind === hints.baseline ? " policy" : ""}${disagrees ? " better" : ""}`, "aria-hidden": "true" },
     hint.probability === null ? null : bar,
-    hint.probability === null ? null : h("b", {}, percent(hint.probability)),
-    h("span", { class: "search" }, hint.advantage === null ? "–" : signed(hint.advantage, 1), hint.error ? h("small", {}, ` ±${hint.error.toFixed(1)}`) : null),
+    hint.probability === null ? null : h("b", { "data-text": percent(hint.probability) }),
+    h("span", { class: "search" },
+      h("span", { "data-text": hint.advantage === null ? "–" : signed(hint.advantage, 1) }),
+      hint.error ? h("small", { "data-text": ` ±${hint.error.toFixed(1)}` }) : null),
   );
 }
 
