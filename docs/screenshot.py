@@ -50,7 +50,7 @@ def main() -> None:
         page.evaluate("document.getElementById('choices').open = false")
         page.keyboard.press("h")
         page.mouse.move(5, 5)
-        page.wait_for_timeout(5000)  # the hints
+        page.wait_for_selector("#hand .hint")
         picture = Image.open(io.BytesIO(page.screenshot()))
         browser.close()
     picture.convert("RGB").save(OUT, optimize=True)

@@ -713,7 +713,7 @@ def test_the_end_of_a_deal_says_what_the_points_are_for(open_page, address):
     page.reload()
     expect(page.locator("#hand.ready")).to_be_visible()
     expect(page.locator("#summary")).to_be_hidden()
-    page.get_by_role("button", name="What deal 1 was for").click()
+    page.get_by_role("button", name="The points of deal 1").click()
     assert page.locator("#summary .result").inner_text() == told
     assert any(deal["items"])
     for seat, items in enumerate(deal["items"]):

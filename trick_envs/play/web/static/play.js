@@ -532,7 +532,7 @@ function renderScore() {
     ...shown.map((scores) => h("td", { class: "number" }, signed(scores[seat]))),
   ));
   $("show-deal").hidden = !about.last_deal || (about.over && about.num_deals === 1);
-  $("show-deal").textContent = about.last_deal ? `What deal ${about.last_deal.number} was for` : "";
+  $("show-deal").textContent = about.last_deal ? `The points of deal ${about.last_deal.number}` : "";
   $("score").replaceChildren(h("table", {}, h("thead", {}, head), h("tbody", {}, ...rows)));
 }
 
@@ -552,7 +552,7 @@ function scoreTable(scores, items = [], totals = null) {
 
 /** What the points of the last finished deal are for. */
 function dealTable() {
-  return scoreTable(about.last_deal.scores, about.last_deal.items, about.last_deal.totals);
+  return scoreTable(about.last_deal.scores, about.last_deal.items, about.num_deals > 1 ? about.last_deal.totals : null);
 }
 
 /** Shows the table of the last finished deal again. */
