@@ -12,6 +12,7 @@ import pytest
 from trick_envs import game_names
 from trick_envs.agents import GreedyAgent
 from trick_envs.engine.registry import game_type, load_game
+from trick_envs.errors import InputError
 from trick_envs.matches.loop import play_match
 from trick_envs.matches.replay import replay
 from trick_envs.matches.transcript import narrate
@@ -171,3 +172,14 @@ def test_the_commands_write_and_tell_a_match(tmp_path: Path) -> None:
 def test_what_is_no_record_at_all_is_told(content):
     with pytest.raises(ValueError, match="a record: expected a dict such as record"):
         narrate(content)
+
+
+def test_what_a_record_has_to_have_is_named() -> None:
+    record = greedy_match("donguri", 3)
+    for change, message in (
+        ({"options": [1]}, r"a match record has 'options', a dict; found \[1\]"),
+        ({"deals": [*record["deals"], record["deals"][0]]}, "deal 3: the match was over before it"),
+        ({"deals": [{**record["deals"][0], "dealer": 7}]}, "expected a seat of 0 to 2"),
+    ):
+        with pytest.raises(InputError, match=message):
+            replay({**record, **change})

@@ -18,8 +18,8 @@ from trick_envs.matches.events import match_after, plays_of
 from trick_envs.matches.loop import play_match
 from trick_envs.matches.match import Match
 from trick_envs.matches.replay import replay
-from trick_envs.play.hints import advisor_of
-from trick_envs.play.review import MARKS, Review, belief, duplicate, review, review_told
+from trick_envs.play.hints import CardHint, advisor_of
+from trick_envs.play.review import MARKS, Decision, Review, SeatReview, belief, duplicate, review, review_told
 
 PLAYERS = ["random", "pretrained", "pretrained"]
 
@@ -254,3 +254,66 @@ def test_the_command_names_the_mistake_and_writes_the_review(tmp_path):
     assert json.loads((tmp_path / "review.json").read_text()) == json.loads(json.dumps(found.as_dict()))
     wrong = testing.CliRunner().invoke(app, ["review", str(tmp_path / "match.json"), "--seat", "7"])
     assert wrong.exit_code != 0
+
+
+# --- in words -------------------------------------------------------------------------------------------------------
+
+
+def judged(loss: float | None, mark: str = "", cards: int = 3, expected: float | None = None) -> Decision:
+    """Seat 0 has played the lowest card; the next one was better by ``loss``."""
+    hints = tuple(CardHint(kind, 0.0, 0.0 if kind == 0 else loss, 0.1, 9) for kind in range(cards))
+    return Decision(7, 1, 3, 0, "lead", 0, 1 if loss else 0, loss, 0.3 if loss else 0.0, mark, hints, expected)
+
+
+def reviewed(*decisions: Decision, winners: tuple[int, ...] | None = (1,)) -> Review:
+    seats = tuple(SeatReview(1, 0.0, 1.0, {}) for _ in range(3))
+    game = load_game("donguri", 3, 1)
+    return Review(game, decisions, seats, ((-5.0, 4.0, 1.0),), (-2, 3, 0), winners, 6.0, ("greedy", "pimc:9"))
+
+
+BEHIND, NOT_OVER, WON = "You are 5 points behind the first.", "The match did not come to its end.", "You have won."
+BETTER = "deal 1, trick 3: you lead {played}; {best} is better by"
+NOTHING = "No play of yours is worse than another by more than the noise of the search."
+
+
+@pytest.mark.parametrize(
+    ("decisions", "winners", "expected"),
+    [
+        ([judged(5.0, "blunder")], (1,), f"{BEHIND} Your decisive blunder: {BETTER} 5.0 ± 0.3 points. That is as much "
+         "as the 5 that you are behind."),
+        ([judged(4.9, "mistake")], (1,), f"{BEHIND} Your decisive mistake: {BETTER} 4.9 ± 0.3 points."),
+        ([judged(5.0, "blunder")], None, f"{NOT_OVER} Your costliest blunder: {BETTER} 5.0 ± 0.3 points."),
+        ([judged(5.0, "blunder")], (0, 1), f"{WON} Your costliest blunder: {BETTER} 5.0 ± 0.3 points."),
+        ([judged(0.0), judged(None)], (1,), f"{BEHIND} {NOTHING} A part of your plays could not be judged in time."),
+        ([judged(0.0)], (0,), f"{WON} {NOTHING}"),
+    ],
+)  # fmt: skip
+def test_the_verdict_names_the_result_and_the_costliest_mistake(
+    decisions: list[Decision], winners: tuple[int, ...] | None, expected: str
+) -> None:
+    found = reviewed(*decisions, winners=winners)
+    words = {"played": found._card(0), "best": found._card(1)}
+    assert found.verdict(0) == expected.format(**words)
+    assert found.as_dict()["verdicts"][0] == found.verdict(0)
+
+
+def test_a_note_says_why_a_play_has_no_judgement_and_what_was_expected() -> None:
+    notes = [
+        one["note"]
+        for one in reviewed(
+            judged(0.0, cards=1),
+            judged(None),
+            judged(0.0),
+            judged(5.0, "blunder"),
+            judged(0.1),
+            judged(0.0, expected=2.0),
+        ).as_dict()["decisions"]
+    ]
+    assert notes[0].endswith(" was the only legal card.")
+    assert notes[1] == "There was no time to judge this play."
+    assert notes[2] == "No other card is better by more than the noise of the search."
+    assert notes[3].startswith("Blunder: ")
+    assert notes[3].endswith(" is better by 5.0 ± 0.3 points.")
+    assert notes[4].endswith(" is better by 0.1 ± 0.3 points.")
+    assert notes[5].startswith(notes[2])
+    assert notes[5].endswith("points over the mean of the others in this deal.")
