@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from trick_envs.errors import InputError
 from trick_envs.matches.events import DealScored, TrickTaken, items_told, tell_all
@@ -10,7 +11,7 @@ from trick_envs.matches.events import tell as tell_event
 from trick_envs.play.advice import summary, table
 from trick_envs.play.session import Session
 from trick_envs.play.terminal.card_input import named
-from trick_envs.view import ansi
+from trick_envs.view import TableView, ansi
 
 UNDO = "undo"
 
@@ -31,7 +32,7 @@ def play_plain(session: Session, lines: Iterator[str], tell: Callable[[str], Non
             _play(session, session.choose(), tell)
             continue
         view = session.view()
-        tell(f"\n{ansi(view)}\na card (? for advice, undo to take back):")
+        tell(f"\n{_drawn(view)}\na card (? for advice, undo to take back):")
         for line in lines:
             text = line.strip()
             if text == "?":
@@ -53,7 +54,13 @@ def play_plain(session: Session, lines: Iterator[str], tell: Callable[[str], Non
                 tell(str(error))
         else:
             return
-    tell(f"\n{ansi(session.view())}")
+    tell(f"\n{_drawn(session.view())}")
+
+
+def _drawn(view: TableView) -> str:
+    """A table in which the person is called so, too."""
+    seats = tuple(replace(seat, name=view.you(seat.seat)) for seat in view.seats)
+    return ansi(replace(view, seats=seats))
 
 
 def _play(session: Session, action: int, tell: Callable[[str], None]) -> None:
@@ -61,6 +68,6 @@ def _play(session: Session, action: int, tell: Callable[[str], None]) -> None:
     view = done.look(session.seat)
     for event in done.events(session.seat):
         if isinstance(event, DealScored):
-            tell("\n".join([f"\n{ansi(view)}", tell_event(event, view), *items_told(event, view)]))
+            tell("\n".join([f"\n{_drawn(view)}", tell_event(event, view), *items_told(event, view)]))
         elif isinstance(event, TrickTaken):
             tell(f"{tell_all([event], view)}.")
