@@ -41,6 +41,9 @@ FLAGS = [
     "--force-color-profile=srgb",
 ]
 DESK, PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
+SMALL = """[...document.querySelectorAll("body *")].filter((one) => one.checkVisibility() && [...one.childNodes].some(
+(node) => node.nodeType === 3 && node.data.trim()) && parseFloat(getComputedStyle(one).fontSize) < 11.99)
+.map((one) => one.outerHTML.slice(0, 90))"""  # letters that are too small
 PATIENCE = 60_000  # ms; the machine may be busy
 expect.set_options(timeout=PATIENCE)
 
@@ -594,12 +597,7 @@ def test_table_and_hand_fit_the_screen_and_hints_do_not_move_the_hand(open_page,
     after = page.locator("#hand").bounding_box()
     if screen != "landscape":  # there the hand is beside the table, below the hint
         assert after["y"] == pytest.approx(before["y"], abs=1)
-    small = page.evaluate(
-        """[...document.querySelectorAll("body *")].filter((one) => one.checkVisibility() && [...one.childNodes].some(
-        (node) => node.nodeType === 3 && node.data.trim()) && parseFloat(getComputedStyle(one).fontSize) < 11.99)
-        .map((one) => one.outerHTML.slice(0, 90))"""
-    )
-    assert small == []
+    assert page.evaluate(SMALL) == []
     if screen in ("phone", "landscape"):
         low = page.evaluate(
             """[...document.querySelectorAll("button, select, a.button")].filter((one) => one.checkVisibility()
@@ -771,6 +769,7 @@ def test_a_review_lists_mistakes_jumps_to_them_and_lets_one_try_again(open_page,
     page.click("#analyse")
     expect(page.locator("#verdict")).to_contain_text("Your ", timeout=3 * PATIENCE)
     expect(page.locator("#duplicate")).to_contain_text("pretrained scores")
+    assert page.evaluate(SMALL) == []
     decisions = page.evaluate("review.decisions")
     assert len(decisions) == len(lost["deals"][0]["actions"])
     worst = max((one for one in decisions if one["seat"] == 0), key=lambda one: one["loss"])
