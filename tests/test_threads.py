@@ -26,6 +26,7 @@ ARRAYS = ("observations", "action_masks", "seats", "rewards", "terminated")
 @pytest.fixture(autouse=True)
 def _few_games_are_shared(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("trick_envs.engine.batch.MIN_GAMES", MIN_GAMES)
+    monkeypatch.setattr("trick_envs.engine.batch.MIN_GAMES_OF_TEAM", PORTION)
     monkeypatch.setattr("trick_envs.engine.batch.usable_cores", lambda: 8)
 
 

@@ -20,7 +20,6 @@ from trick_envs.engine.direct import direct
 from trick_envs.engine.game import Game
 from trick_envs.engine.history import Events, PlayLog, Recall, history_layout, with_history
 from trick_envs.engine.inspect import why_illegal
-from trick_envs.engine.kernels.batch import PORTION
 from trick_envs.engine.kernels.playing import REWARDS
 from trick_envs.engine.rng import MAX_SEED, checked_seed, fresh_seed
 from trick_envs.engine.state import States
@@ -29,6 +28,7 @@ from trick_envs.engine.threads import Crew
 from trick_envs.errors import IllegalAction, InputError
 
 MIN_GAMES = 1024  # in a thread: with fewer, threads wait longer for each other than they work
+MIN_GAMES_OF_TEAM = 512  # likewise for steps of all games
 
 
 def reward_mode(reward: str) -> int:
@@ -56,7 +56,7 @@ class BatchEnv:
         num_deals: exact length of a match; ``None`` plays what the original plays or recommends.
         reward: ``"score"``, ``"zero_sum"`` or ``"win"``.
         num_threads: how many threads share the games. The results are the same for every number. It pays from some
-            hundred games on, up to the number of cores.
+            thousand games on, up to the number of cores.
         observation: ``"position"``, or ``"history"``, with blocks that say when every card was played.
         options: the game's own options.
 
@@ -239,7 +239,7 @@ class BatchEnv:
 
     def _team_for(self, fixed: tuple[Any, ...]) -> Team | None:
         """The threads that share a step of all games, with these last arguments; ``None``: it is done by the caller."""
-        threads = min(self.num_threads, self.num_envs // PORTION, usable_cores())
+        threads = min(self.num_threads, self.num_envs // MIN_GAMES_OF_TEAM, usable_cores())
         if threads < 2 or jit_disabled():
             return None
         arguments = (self._states, self._template, self._all, self._chosen, *fixed)
