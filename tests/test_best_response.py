@@ -200,7 +200,7 @@ def test_a_run_stopped_in_its_last_evaluation_has_only_that_to_do_again(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(run, "evaluate", interrupted)
+        patch.setattr(run, "play_points", interrupted)
         with pytest.raises(run.Interrupted, match="--resume --folder"):
             run.train(RunConfig.model_validate(SMALL), folder, QUIET)
     trained = weights(folder)
