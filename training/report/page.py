@@ -25,6 +25,7 @@ from trick_envs.evaluation.duplicate import Result
 from trick_envs.evaluation.plots import COLOURS, draw_margins, draw_stages, in_samples, in_time
 from trick_envs.files import write_text
 from trick_envs.matches.seating import seatings
+from trick_envs.view.table import seat_name
 
 TEMPLATE = Path(__file__).with_name("report.jinja").read_text(encoding="utf-8")  # before a run, not after it
 LARGE, SMALL = (5.2, 3.4), (3.6, 2.2)  # of charts, in inches, for the proportions of texts and lines
@@ -74,14 +75,15 @@ def write_report(path: Path, run: Finished) -> None:
     axes = in_samples(history), in_time(history)
     known = pretrained_results(run.game)
     references = {PRETRAINED: known} if known else {}
+    ladder = _ladder(run.evaluation["results"], known)
     text = environment.from_string(TEMPLATE).render(
         run=run,
         known=known,
-        missing=[name for name in known if name not in {one["opponent"] for one in run.evaluation["results"]}],
+        missing=[row["opponent"] for row in ladder if "margin_text" not in row],
         duration=_duration(run.evaluation["seconds"]),
         facts=_facts(run),
         stages=_stages(run),
-        ladder=_ladder(run.evaluation["results"], known),
+        ladder=ladder,
         curves=[
             _chart(partial(draw_margins, history=history, positions=at, label=label, references=references))
             for at, label in axes
@@ -213,7 +215,7 @@ def _shown(run: Finished, which: str, shown: Shown) -> dict[str, Any]:
         "deal": found.deal + 1,
         "deals": run.evaluation["results"][0]["deals"],
         "opponent": shown.opponent,
-        "seat": f"player_{found.seat}",
+        "seat": seat_name(found.seat),
         "own": f"{found.own:+g}" if found.own else "0",
         "theirs": f"{found.theirs:+.1f}",
         "more": f"{abs(more):.1f} points {'more' if more >= 0 else 'less'}",

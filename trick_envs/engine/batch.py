@@ -106,6 +106,7 @@ class BatchEnv:
         self._allowed_known = self._states_shown = False
         self._started = False
         self._crew = Crew(self.num_threads)
+        self._team_size = 1 if jit_disabled() else min(num_threads, num_envs // MIN_GAMES_OF_TEAM, usable_cores())
         self._chosen = np.zeros(self.num_envs, np.int64)  # where other threads read the actions
 
     @property
@@ -209,7 +210,7 @@ class BatchEnv:
         fixed = (
             self._mode, self._seen, self.action_masks, self.seats, self.rewards, self.terminated, self._allowed
         )  # fmt: skip
-        team = None if self.num_threads == 1 or games is not self._all else self._team_for(fixed)
+        team = self._team_for(fixed) if self._team_size > 1 and games is self._all else None
         if team is not None:
             np.copyto(self._chosen, chosen)
         if not self._allowed_known or self._states_shown:
@@ -223,12 +224,16 @@ class BatchEnv:
             raise IllegalAction(f"game {i}: {why_illegal(self.game, self._states[i : i + 1], int(chosen[wrong]))}")
         if self._log is not None:
             self._log.note(self._states, games, chosen)
-        if team is None:
+        if team is not None:
+            team.play()
+        else:
             self.rewards.fill(0)
             self.terminated.fill(False)
-            self._share(len(games), lambda at: step_rows(self._states, self._template, games[at], chosen[at], *fixed))
-        else:
-            team.play()
+            if self.num_threads == 1:
+                step_rows(self._states, self._template, games, chosen, *fixed)
+            else:
+                step = partial(step_rows, self._states, self._template)
+                self._share(len(games), lambda at: step(games[at], chosen[at], *fixed))
         self._allowed_known |= games is self._all
         if self._log is not None:
             ended = self.terminated[games]
@@ -237,15 +242,12 @@ class BatchEnv:
             self._show_history(games)
         return self.rewards, self.terminated
 
-    def _team_for(self, fixed: tuple[Any, ...]) -> Team | None:
-        """The threads that share a step of all games, with these last arguments; ``None``: it is done by the caller."""
-        threads = min(self.num_threads, self.num_envs // MIN_GAMES_OF_TEAM, usable_cores())
-        if threads < 2 or jit_disabled():
-            return None
+    def _team_for(self, fixed: tuple[Any, ...]) -> Team:
+        """The threads that share a step of all games, with these last arguments."""
         arguments = (self._states, self._template, self._all, self._chosen, *fixed)
         team = self._team
         if team is None or team.process != os.getpid() or any(map(is_not, team.arguments, arguments)):
-            ends = np.arange(threads + 1) * self.num_envs // threads
+            ends = np.arange(self._team_size + 1) * self.num_envs // self._team_size
             kernels = (
                 self._machine_code_of("begin_turn", ends, ends, 0),
                 self._machine_code_of("share_rows", ends, ends, 0, WAITING, *arguments),

@@ -28,6 +28,7 @@ from trick_envs.play.characters import PERSON, names_of
 from trick_envs.play.hints import advisor_of
 from trick_envs.play.players import STAND_IN, Player
 from trick_envs.view import TableView
+from trick_envs.view.table import seat_name
 
 SEARCH = "ismcts:1000"  # the opponents where no trained policy comes with the game
 
@@ -312,5 +313,5 @@ def told(match: Match, observer: int) -> list[str]:
 
 def to_you(text: str, seat: int) -> str:
     """A message about a seat as one says it to the person who sits there."""
-    name = f"player_{seat}"
+    name = seat_name(seat)
     return text.replace(f"{name} does not have", "you do not have").replace(name, "you")

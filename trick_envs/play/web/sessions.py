@@ -16,6 +16,7 @@ from trick_envs.play.saved import new_id
 from trick_envs.play.session import Session
 from trick_envs.play.web.frames import Snapshot, event_data, look, shot
 from trick_envs.play.web.validation import ApiError
+from trick_envs.view.table import seat_name
 
 _LOG = logging.getLogger("trick_envs.serve")
 
@@ -182,7 +183,7 @@ class WebSession:
                 action = session.choose(load.busy)
             except Exception as error:
                 seat = session.acts
-                name, spec = f"player_{seat}", session.players[seat]
+                name, spec = seat_name(seat), session.players[seat]
                 called = session.view().you(seat)
                 if not session.stand_in(seat):
                     raise
