@@ -38,13 +38,18 @@ class Rule:
 
     @cached_property
     def compiled(self) -> Any:
-        """Numba's function (a ``Dispatcher``)."""
+        """Numba's function (a ``Dispatcher``), for calls from Python."""
         return machine_code(self.py_func, self._folder, self._inline)
+
+    @cached_property
+    def _inner(self) -> Any:
+        """Numba's function, for calls from compiled code."""
+        return machine_code(self.py_func, self._folder, self._inline, inner=True)
 
     @property
     def _numba_type_(self) -> Any:
-        """What Numba sees where compiled code names this rule: the compiled function."""
-        return self.compiled._numba_type_
+        """What Numba sees where compiled code names this rule."""
+        return self._inner._numba_type_
 
     @cached_property
     def _switch(self) -> Switch:
@@ -81,7 +86,7 @@ def subroutine(function: F) -> F:
     return function if jit_disabled() else cast(F, Rule(function, inline=False))
 
 
-def bind(kernel: Callable[..., Any], functions: Mapping[str, Any], name: str, folder: Path) -> Any:
+def bind(kernel: Callable[..., Any], functions: Mapping[str, Any], name: str, folder: Path, inner: bool = False) -> Any:
     """A copy of a generic ``kernel`` that calls the given ``functions``, compiled.
 
     Args:
@@ -89,8 +94,9 @@ def bind(kernel: Callable[..., Any], functions: Mapping[str, Any], name: str, fo
         functions: by name: the functions that this copy calls.
         name: the game's; distinguishes the copies in the compile cache.
         folder: the game's; an edit there recompiles the copy.
+        inner: whether only compiled code calls the copy.
     """
-    return machine_code(bound_copy(kernel, functions, name), folder, inline=not hasattr(kernel, "noinline"))
+    return machine_code(bound_copy(kernel, functions, name), folder, not hasattr(kernel, "noinline"), inner)
 
 
 def bound_copy(kernel: Callable[..., Any], functions: Mapping[str, Any], name: str) -> Callable[..., Any]:

@@ -53,12 +53,14 @@ class Kernels:
     ) -> None:
         self._bound, self._name, self._folder, self._known = bound, name, folder, known
         self._progress = Progress(title)
+        self._outer: dict[str, Any] = {}  # what Python calls: Numba's functions, by name
 
     @cached_property
-    def _compiled(self) -> dict[str, Any]:
+    def _inner(self) -> dict[str, Any]:
+        """What kernels call: Numba's functions, by name."""
         bound = dict(self._bound)
         for name, function in _KERNELS.items():
-            bound[name] = bind(function, bound, self._name, self._folder)
+            bound[name] = bind(function, bound, self._name, self._folder, inner=True)
         return bound
 
     @cached_property
@@ -70,9 +72,12 @@ class Kernels:
 
     def compiled(self, function: Callable[..., Any]) -> Any:
         """Numba's function for a kernel, or for a function of another module that calls kernels by their names."""
-        if _KERNELS.get(function.__name__) is function:
-            return self._compiled[function.__name__]
-        return bind(function, self._compiled, self._name, self._folder)
+        name = function.__name__
+        if _KERNELS.get(name) is not function:
+            return bind(function, self._inner, self._name, self._folder)
+        if name not in self._outer:
+            self._outer[name] = bind(function, self._inner, self._name, self._folder)
+        return self._outer[name]
 
     def bind(self, function: Callable[..., Any]) -> Any:
         """A kernel of another module, which calls those of the engine by their names.
