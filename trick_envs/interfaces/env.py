@@ -60,14 +60,6 @@ class Env(RawEnv):
             EnvLogger.warn_on_illegal_move()
             self._end_by_illegal(agent)
 
-    def observe(self, agent: str) -> Observation:
-        if not self._has_reset:
-            EnvLogger.error_observe_before_reset()
-        seen = RawEnv.observe(self, agent)
-        if self._illegal:
-            seen["action_mask"][:] = 0
-        return seen
-
     def state(self) -> npt.NDArray[np.float32]:
         if not self._has_reset:
             EnvLogger.error_state_before_reset()
