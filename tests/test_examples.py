@@ -71,6 +71,13 @@ def test_an_example_runs_and_its_policy_plays(name, tmp_path, monkeypatch, capsy
     assert make_agent(str(tmp_path / "policy.onnx"), game).metadata["game"] == game.name
 
 
+def test_the_examples_that_can_be_named_are_told(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["run.py", "--learn", "sb3_qrdqm"])
+    with pytest.raises(SystemExit):
+        runpy.run_path(str(RUN))["main"]()
+    assert "sb3_qrdqn" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("framework", "module"), [("farama", "pettingzoo"), ("sb3", "sb3_contrib"), ("openspiel", "pyspiel")]
 )

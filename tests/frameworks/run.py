@@ -1,11 +1,11 @@
-"""The frameworks that the environments were tried with: python tests/frameworks/run.py [FRAMEWORK …] [--matches N]
+"""The frameworks that the environments were tried with: python tests/frameworks/run.py [NAME …] [--matches N]
 
 For each: builds an environment of its own from ``requirements/``, plays matches of every game through every adapter
 (``adapters.py``), runs the examples, and writes the rows of the tables in ``docs/frameworks.md``.
 
-``--learn`` instead runs the examples at their default size: each has to end above the player that it measures
-itself against, within three minutes of CPU time. ``--table`` trains a policy with each standard algorithm, and one with
-the quickstart, for ``--minutes`` of CPU time each, and all of them meet in the arena.
+``--learn`` instead runs the examples at their default size, or those named alone: each has to end above the player
+that it measures itself against, within three minutes of CPU time. ``--table`` trains a policy with each standard
+algorithm, and one with the quickstart, for ``--minutes`` of CPU time each, and all of them meet in the arena.
 """
 
 from __future__ import annotations
@@ -190,9 +190,9 @@ def learned(printed: str) -> tuple[str, float, float]:
     return found[1], float(found[2]), float(found[3])
 
 
-def learning_rows(framework: Framework, python: Path) -> Iterator[list[str]]:
-    """The rows of the table of what the examples reach at their default size, one after the other."""
-    for name in framework.examples:
+def learning_rows(examples: Sequence[str], framework: Framework, python: Path) -> Iterator[list[str]]:
+    """The rows of the table of what these examples reach at their default size, one after the other."""
+    for name in examples:
         path = ROOT / "examples" / f"{name}.py"
         source = path.read_text(encoding="utf-8")
         size = re.search(r"else ([\d_]+)\n", source)
@@ -321,7 +321,10 @@ def main() -> int:
     """Returns 1 if anything failed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
-        "frameworks", nargs="*", metavar="FRAMEWORK", help=f"of {', '.join(FRAMEWORKS)}; all by default"
+        "names",
+        nargs="*",
+        metavar="NAME",
+        help=f"of {', '.join(FRAMEWORKS)}, or with --learn an example; all by default",
     )
     parser.add_argument("--matches", type=int, default=200, help="of every game through every adapter")
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "trick_envs-frameworks")
@@ -332,15 +335,21 @@ def main() -> int:
     given = parser.parse_args()
     if given.table:
         trained = given.folder / "table"
-        rows = list(standard_rows(given.frameworks, given.folder, trained, given.minutes, given.deals))
+        rows = list(standard_rows(given.names, given.folder, trained, given.minutes, given.deals))
         write("standard", [row for row in rows if not row[-1].startswith("fails")])
         return int(show(rows))
     failed = False
-    for key in given.frameworks or FRAMEWORKS:
-        framework = FRAMEWORKS[key]
+    known = {*FRAMEWORKS, *(name for framework in FRAMEWORKS.values() for name in framework.examples if given.learn)}
+    if wrong := set(given.names) - known:
+        parser.error(f"expected {', '.join(sorted(known))}, not {', '.join(sorted(wrong))}")
+    for key, framework in FRAMEWORKS.items():
+        whole = not given.names or key in given.names
+        examples = [name for name in framework.examples if whole or name in given.names]
+        if not whole and not examples:
+            continue
         print(f"{framework.name}: building", flush=True)
         if given.learn:
-            for row in learning_rows(framework, build(framework, given.folder)):
+            for row in learning_rows(examples, framework, build(framework, given.folder)):
                 write("learning", [row], key=1)
                 failed |= show([row])
             continue
