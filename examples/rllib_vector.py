@@ -13,8 +13,9 @@ from ray.tune.registry import register_env
 import trick_envs
 from trick_envs.evaluation.duplicate import evaluate
 
-SAMPLES = int(sys.argv[1]) if len(sys.argv) > 1 else 300_000
+SAMPLES = int(sys.argv[1]) if len(sys.argv) > 1 else 240_000
 SETTINGS = {"mask_key": "action_mask", "observation_key": "observations", "end_mask": "ones", "num_deals": 1}
+NETWORK = {"fcnet_hiddens": [128, 128], "fcnet_activation": "relu", "head_fcnet_hiddens": []}
 
 
 def make_games(config):  # with rewards of the size that learners expect
@@ -27,11 +28,9 @@ config = (
     PPOConfig()
     .environment("games", disable_env_checking=True)
     .env_runners(num_env_runners=0, num_envs_per_env_runner=64, gym_env_vectorize_mode="vector_entry_point")
-    .rl_module(
-        rl_module_spec=RLModuleSpec(module_class=ActionMaskingTorchRLModule, model_config={"head_fcnet_hiddens": []})
-    )
-    .training(train_batch_size=min(SAMPLES, 8192), minibatch_size=min(SAMPLES, 512), num_epochs=4)
-    .training(lr=[[0, 1e-3], [SAMPLES, 1e-4]], gamma=1.0)
+    .rl_module(rl_module_spec=RLModuleSpec(module_class=ActionMaskingTorchRLModule, model_config=NETWORK))
+    .training(train_batch_size=min(SAMPLES, 4096), minibatch_size=min(SAMPLES, 512), num_epochs=6)
+    .training(lr=[[0, 1e-3], [SAMPLES, 1e-4]], gamma=1.0, lambda_=0.95, use_kl_loss=False, entropy_coeff=0.01)
 )
 algorithm = config.build_algo()
 while (algorithm.train()["env_runners"]["num_env_steps_sampled_lifetime"]) < SAMPLES:
