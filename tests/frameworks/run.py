@@ -89,7 +89,6 @@ ALGORITHMS = {
     "qr_dqn": ("sb3", "sb3_qrdqn"),
     "rllib_ppo": ("rllib", "rllib_vector"),
     "tianshou_ppo": ("tianshou", "tianshou_ppo"),
-    "tianshou_dqn": ("tianshou", "tianshou_dqn"),
     "torchrl_ppo": ("torchrl", "torchrl_vector"),
     "openspiel_nfsp": ("openspiel", "openspiel_nfsp"),
 }
