@@ -20,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -82,6 +82,7 @@ FRAMEWORKS = {
 
 
 SECONDS = 180  # of CPU time, in which an example has to learn
+DIFFERENCE = 5.0  # seconds of CPU time by which two runs have to differ, to tell how long a sample takes
 # The standard algorithms, by the name of a player in the arena: framework and example.
 ALGORITHMS = {
     "maskable_ppo": ("sb3", "sb3_vector"),
@@ -222,10 +223,21 @@ def train_for(python: Path, path: Path, sizes: tuple[int, int], seconds: float, 
         Samples, and CPU seconds.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    short, long = (run(python, path, size, cwd=folder)[1] for size in sizes)
-    each = max(long - short, 1e-3) / (sizes[1] - sizes[0])
-    samples = max(sizes[1], int(sizes[1] + (seconds - long) / each))
+    samples = samples_in(seconds, sizes, lambda size: run(python, path, size, cwd=folder)[1])
     return samples, run(python, path, samples, cwd=folder)[1]
+
+
+def samples_in(seconds: float, sizes: tuple[int, int], train: Callable[[int], float]) -> int:
+    """How many samples fit into a time: ``train`` does some and says how long it took.
+
+    The larger size grows until it takes long enough that start and noise do not count.
+    """
+    small, large = sizes
+    short, long = train(small), train(large)
+    while long < short + DIFFERENCE:
+        small, short, large = large, long, 4 * large
+        long = train(large)
+    return max(large, int(large + (seconds - long) * (large - small) / (long - short)))
 
 
 def train_quickstart(python: Path, seconds: float, folder: Path) -> tuple[int, float]:
@@ -238,9 +250,7 @@ def train_quickstart(python: Path, seconds: float, folder: Path) -> tuple[int, f
         command = ["-m", "trick_envs.cli", "train", QUICKSTART, "--folder", folder, *settings]
         return run(python, *command)[1]
 
-    sizes = (65_536, 131_072)
-    short, long = (train(size) for size in sizes)
-    samples = max(sizes[1], int(sizes[1] + (seconds - long) * (sizes[1] - sizes[0]) / max(long - short, 1e-3)))
+    samples = samples_in(seconds, (65_536, 262_144), train)
     return samples, train(samples)
 
 
@@ -255,7 +265,7 @@ def standard_rows(
     players: dict[str, tuple[str, str, str]] = {}  # the file, and how it was trained
     for name in [*ALGORITHMS, QUICKSTART]:
         key, example = ALGORITHMS.get(name, ("sb3", ""))
-        if name != QUICKSTART and keys and key not in keys:
+        if name != QUICKSTART and keys and not {key, name} & set(keys):
             continue
         home, framework = folder / f"{minutes:g}-minutes" / name, FRAMEWORKS[key]
         policy, notes = home.with_suffix(".onnx"), home.with_suffix(".json")
