@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
@@ -53,7 +53,7 @@ class Kernels:
     ) -> None:
         self._bound, self._name, self._folder, self._known = bound, name, folder, known
         self._progress = Progress(title)
-        self._outer: dict[str, Any] = {}  # what Python calls: Numba's functions, by name
+        self._outer: dict[Callable[..., Any], Any] = {}  # what Python calls: Numba's functions
 
     @cached_property
     def _inner(self) -> dict[str, Any]:
@@ -72,12 +72,9 @@ class Kernels:
 
     def compiled(self, function: Callable[..., Any]) -> Any:
         """Numba's function for a kernel, or for a function of another module that calls kernels by their names."""
-        name = function.__name__
-        if _KERNELS.get(name) is not function:
-            return bind(function, self._inner, self._name, self._folder)
-        if name not in self._outer:
-            self._outer[name] = bind(function, self._inner, self._name, self._folder)
-        return self._outer[name]
+        if function not in self._outer:
+            self._outer[function] = bind(function, self._inner, self._name, self._folder)
+        return self._outer[function]
 
     def bind(self, function: Callable[..., Any]) -> Any:
         """A kernel of another module, which calls those of the engine by their names.
@@ -104,7 +101,7 @@ class Kernels:
             bound_copy(function, {}, self._name),
             self._folder,
             lambda: self._plain.get(function.__name__) or twin_of_kernel(function, self._plain),
-            cache(lambda: self.compiled(function)),
+            lambda: self.compiled(function),
             self._progress,
             function.__name__ in _LARGE,
             changed,
