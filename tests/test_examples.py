@@ -78,6 +78,22 @@ def test_the_examples_that_can_be_named_are_told(monkeypatch, capsys):
     assert "sb3_qrdqn" in capsys.readouterr().err
 
 
+def test_an_example_that_does_not_learn_leaves_its_row(tmp_path, monkeypatch):
+    home = runpy.run_path(str(RUN))
+    names, page = home["main"].__globals__, tmp_path / "page.md"
+    about = ["AgileRL", "[agilerl_dqn.py](../examples/agilerl_dqn.py)", "200,000"]
+    text = f"<!-- learning -->\n| h |\n| - |\n| {' | '.join([*about, '70', '`greedy`', '+2.00 ± 0.50'])} |\n"
+    page.write_text(f"{text}<!-- end of learning -->\n")
+    monkeypatch.setitem(names, "PAGE", page)
+    monkeypatch.setitem(names, "build", lambda framework, folder: Path("python"))
+    monkeypatch.setattr(sys, "argv", ["run.py", "--learn", "agilerl_dqn"])
+    for margin, code, shown in [("-1.0", 1, "+2.00 ± 0.50"), ("3.0", 0, "+3.00 ± 0.25")]:
+        result = f"Result(player='policy.onnx', opponent='greedy', deals=200, margin={margin}, half_width=0.25, x=0)"
+        monkeypatch.setitem(names, "run", lambda *given, printed=result, **more: (printed, 9.0))
+        assert home["main"]() == code
+        assert shown in page.read_text()
+
+
 @pytest.mark.parametrize(
     ("framework", "module"), [("farama", "pettingzoo"), ("sb3", "sb3_contrib"), ("openspiel", "pyspiel")]
 )

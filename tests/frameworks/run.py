@@ -4,8 +4,9 @@ For each: builds an environment of its own from ``requirements/``, plays matches
 (``adapters.py``), runs the examples, and writes the rows of the tables in ``docs/frameworks.md``.
 
 ``--learn`` instead runs the examples at their default size, or those named alone: each has to end above the player
-that it measures itself against, within three minutes of CPU time. ``--table`` trains a policy with each standard
-algorithm, and one with the quickstart, for ``--minutes`` of CPU time each, and all of them meet in the arena.
+that it measures itself against, within three minutes of CPU time. The row of one that does not is left as it is.
+``--table`` trains a policy with each standard algorithm, and one with the quickstart, for ``--minutes`` of CPU time
+each, and all of them meet in the arena.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import tempfile
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -74,7 +76,7 @@ FRAMEWORKS = {
         "RLlib (new API stack)", "rllib", ("ray", "gymnasium"), "rllib",
         {"rllib_vector": (8192, 24576), "rllib_self_play": (4096, 8192)},
     ),
-    "agilerl": Framework("AgileRL", "agilerl", ("agilerl", "pettingzoo"), "agilerl", {"agilerl_dqn": (1024, 3072)}),
+    "agilerl": Framework("AgileRL", "agilerl", ("agilerl", "pettingzoo"), "agilerl", {"agilerl_dqn": (20_480, 61_440)}),
     "openspiel": Framework(
         "OpenSpiel", "openspiel", ("open_spiel",), "openspiel", {"openspiel_ismcts": (1, 5), "openspiel_nfsp": (20, 60)}
     ),
@@ -93,7 +95,7 @@ ALGORITHMS = {
     "torchrl_ppo": ("torchrl", "torchrl_vector"),
     "openspiel_nfsp": ("openspiel", "openspiel_nfsp"),
 }
-QUICKSTART = "quickstart"
+QUICKSTART, QUICKSTART_SIZES = "quickstart", (65_536, 262_144)
 TABLE_GAME = "pepper"
 
 
@@ -191,7 +193,10 @@ def learned(printed: str) -> tuple[str, float, float]:
 
 
 def learning_rows(examples: Sequence[str], framework: Framework, python: Path) -> Iterator[list[str]]:
-    """The rows of the table of what these examples reach at their default size, one after the other."""
+    """The rows of the table of what these examples reach at their default size, one after the other.
+
+    The last cell of one that does not learn begins with ``fails``.
+    """
     for name in examples:
         path = ROOT / "examples" / f"{name}.py"
         source = path.read_text(encoding="utf-8")
@@ -214,44 +219,33 @@ def learning_rows(examples: Sequence[str], framework: Framework, python: Path) -
         yield [*about, f"{samples:,}", f"{seconds:.0f}", f"`{opponent}`", reached]
 
 
-def train_for(python: Path, path: Path, sizes: tuple[int, int], seconds: float, folder: Path) -> tuple[int, float]:
-    """Runs an example for about as many seconds of CPU time; its policy is in the folder.
+def train_for(seconds: float, sizes: tuple[int, int], run_for: Callable[[int], float]) -> tuple[int, float]:
+    """Trains for about as many seconds of CPU time: ``run_for`` does some samples and says how long it took.
 
-    Two short runs say how long a sample takes, and how long everything else.
+    Two short runs tell how long a sample takes, and how long everything else. The larger size grows until it takes long
+    enough that start and noise do not count.
 
     Returns:
-        Samples, and CPU seconds.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    samples = samples_in(seconds, sizes, lambda size: run(python, path, size, cwd=folder)[1])
-    return samples, run(python, path, samples, cwd=folder)[1]
-
-
-def samples_in(seconds: float, sizes: tuple[int, int], train: Callable[[int], float]) -> int:
-    """How many samples fit into a time: ``train`` does some and says how long it took.
-
-    The larger size grows until it takes long enough that start and noise do not count.
+        Samples and CPU seconds of the last run.
     """
     small, large = sizes
-    short, long = train(small), train(large)
+    short, long = run_for(small), run_for(large)
     while long < short + DIFFERENCE:
         small, short, large = large, long, 4 * large
-        long = train(large)
-    return max(large, int(large + (seconds - long) * (large - small) / (long - short)))
+        long = run_for(large)
+    samples = max(large, int(large + (seconds - long) * (large - small) / (long - short)))
+    return samples, run_for(samples)
 
 
-def train_quickstart(python: Path, seconds: float, folder: Path) -> tuple[int, float]:
-    """Trains the quickstart for about as many seconds of CPU time, as ``train_for``."""
-
-    def train(samples: int) -> float:
-        shutil.rmtree(folder, ignore_errors=True)
-        sizes = [f"stages.0.{key}={samples}" for key in ("total_samples", "evaluate_every_samples")]
-        settings = [part for one in [*sizes, "evaluation.final_deals=2"] for part in ("--set", one)]
-        command = ["-m", "trick_envs.cli", "train", QUICKSTART, "--folder", folder, *settings]
-        return run(python, *command)[1]
-
-    samples = samples_in(seconds, (65_536, 262_144), train)
-    return samples, train(samples)
+def train(name: str, python: Path, samples: int, folder: Path) -> float:
+    """Trains a player of the table with so many samples, into a new folder; returns CPU seconds."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    if name in ALGORITHMS:
+        return run(python, ROOT / "examples" / f"{ALGORITHMS[name][1]}.py", samples, cwd=folder)[1]
+    sizes = [f"stages.0.{key}={samples}" for key in ("total_samples", "evaluate_every_samples")]
+    settings = [part for one in [*sizes, "evaluation.final_deals=2"] for part in ("--set", one)]
+    return run(python, "-m", "trick_envs.cli", "train", QUICKSTART, "--folder", folder, *settings)[1]
 
 
 def standard_rows(
@@ -273,11 +267,8 @@ def standard_rows(
             if not (policy.is_file() and notes.is_file()):
                 print(f"{name}: training", flush=True)
                 python = build(framework, environments)
-                if name == QUICKSTART:
-                    samples, spent = train_quickstart(python, 60 * minutes, home)
-                else:
-                    path = ROOT / "examples" / f"{example}.py"
-                    samples, spent = train_for(python, path, framework.examples[example], 60 * minutes, home)
+                sizes = framework.examples.get(example, QUICKSTART_SIZES)
+                samples, spent = train_for(60 * minutes, sizes, partial(train, name, python, folder=home))
                 shutil.copyfile(home / "policy.onnx", policy)
                 notes.write_text(json.dumps([samples, spent]), encoding="utf-8")
             samples, spent = json.loads(notes.read_text(encoding="utf-8"))
@@ -359,8 +350,10 @@ def main() -> int:
         print(f"{framework.name}: building", flush=True)
         if given.learn:
             for row in learning_rows(examples, framework, build(framework, given.folder)):
-                write("learning", [row], key=1)
-                failed |= show([row])
+                if show([row]):
+                    failed = True
+                else:
+                    write("learning", [row], key=1)
             continue
         for marker, rows in tried(framework, given.folder, given.matches):
             if rows:
