@@ -78,7 +78,8 @@ FRAMEWORKS = {
     ),
     "agilerl": Framework("AgileRL", "agilerl", ("agilerl", "pettingzoo"), "agilerl", {"agilerl_dqn": (20_480, 61_440)}),
     "openspiel": Framework(
-        "OpenSpiel", "openspiel", ("open_spiel",), "openspiel", {"openspiel_ismcts": (1, 5), "openspiel_nfsp": (20, 60)}
+        "OpenSpiel", "openspiel", ("open_spiel",), "openspiel",
+        {"openspiel_ismcts": (1, 5), "openspiel_nfsp": (200, 600)},
     ),
 }  # fmt: skip
 
@@ -93,7 +94,6 @@ ALGORITHMS = {
     "rllib_ppo": ("rllib", "rllib_vector"),
     "tianshou_ppo": ("tianshou", "tianshou_ppo"),
     "torchrl_ppo": ("torchrl", "torchrl_vector"),
-    "openspiel_nfsp": ("openspiel", "openspiel_nfsp"),
 }
 QUICKSTART, QUICKSTART_SIZES = "quickstart", (65_536, 262_144)
 TABLE_GAME = "pepper"
