@@ -1,4 +1,4 @@
-"""Self-play with RLlib's PPO (new API stack), one module for all: python examples/rllib_self_play.py [SAMPLES]"""
+"""Self-play of three with RLlib's PPO (new API stack) and one module: python examples/rllib_self_play.py [SAMPLES]"""
 
 import sys
 
@@ -11,14 +11,14 @@ from ray.rllib.env.wrappers.pettingzoo_env import PettingZooEnv
 from ray.rllib.examples.rl_modules.classes.action_masking_rlm import ActionMaskingTorchRLModule
 from ray.tune.registry import register_env
 
-from trick_envs import donguri_v0, export_policy, make_agent
+from trick_envs import export_policy, make_agent, pepper_v0
 from trick_envs.evaluation.duplicate import evaluate
 
 SAMPLES = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
 
 
-class Observations(BaseWrapper):
-    """The name under which RLlib's masked module looks for the observation."""
+class Games(BaseWrapper):
+    """The names by which RLlib's masked module looks for observations, and rewards of the size that learners expect."""
 
     def observation_space(self, agent):
         found = super().observation_space(agent)
@@ -28,30 +28,31 @@ class Observations(BaseWrapper):
         found = super().observe(agent)
         return {"observations": found["observation"], "action_mask": found["action_mask"]}
 
+    def last(self, observe=True):
+        observation, reward, *rest = super().last(observe)
+        return observation, reward / 10, *rest
 
-class Network(torch.nn.Module):
-    """RLlib's module, called as the arena does."""
 
-    def __init__(self, module):
-        super().__init__()
-        self.module = module
-
+class Network(torch.nn.Module):  # RLlib's module, called as the arena does
     def forward(self, observation, action_mask):
         batch = {"obs": {"observations": observation, "action_mask": action_mask}}
-        return self.module._forward_inference(batch)["action_dist_inputs"]
+        return module._forward_inference(batch)["action_dist_inputs"]
 
 
 settings = {"num_players": 3, "num_deals": 1, "reward": "zero_sum"}
-register_env("donguri", lambda config: PettingZooEnv(Observations(donguri_v0.env(**settings))))
-config = PPOConfig().environment("donguri", disable_env_checking=True).env_runners(num_env_runners=0)
+network = {"fcnet_hiddens": [128, 128], "fcnet_activation": "relu", "head_fcnet_hiddens": []}
+register_env("pepper", lambda config: PettingZooEnv(Games(pepper_v0.env(**settings))))
+config = PPOConfig().environment("pepper", disable_env_checking=True)
+config.env_runners(num_env_runners=0, num_envs_per_env_runner=16, batch_mode="complete_episodes")
 config.multi_agent(policies={"shared"}, policy_mapping_fn=lambda agent, episode: "shared")
-config.rl_module(rl_module_spec=RLModuleSpec(module_class=ActionMaskingTorchRLModule))
-config.training(train_batch_size=min(SAMPLES, 4096), minibatch_size=min(SAMPLES, 512), num_epochs=4, lr=1e-3, gamma=1.0)
+config.rl_module(rl_module_spec=RLModuleSpec(module_class=ActionMaskingTorchRLModule, model_config=network))
+config.training(train_batch_size=min(SAMPLES, 4096), minibatch_size=min(SAMPLES, 512), num_epochs=4)
+config.training(lr=1e-3, gamma=1.0, lambda_=0.95, use_kl_loss=False, entropy_coeff=0.01)
 algorithm = config.build_algo()
 while algorithm.train()["env_runners"]["num_env_steps_sampled_lifetime"] < SAMPLES:
     pass
 
-game = donguri_v0.env(**settings).unwrapped.game
-export_policy(Network(algorithm.get_module("shared")), game, "policy.onnx")
+game, module = pepper_v0.env(**settings).unwrapped.game, algorithm.get_module("shared")
+export_policy(Network(), game, "policy.onnx")
 algorithm.stop()
-print(result := evaluate(game, make_agent("policy.onnx", game), make_agent("random", game), deals=200))
+print(result := evaluate(game, make_agent("policy.onnx", game), make_agent("greedy", game), deals=200))

@@ -74,7 +74,7 @@ FRAMEWORKS = {
     ),
     "rllib": Framework(
         "RLlib (new API stack)", "rllib", ("ray", "gymnasium"), "rllib",
-        {"rllib_vector": (8192, 24576), "rllib_self_play": (4096, 8192)},
+        {"rllib_vector": (8192, 24576), "rllib_self_play": (8192, 24576)},
     ),
     "agilerl": Framework("AgileRL", "agilerl", ("agilerl", "pettingzoo"), "agilerl", {"agilerl_dqn": (20_480, 61_440)}),
     "openspiel": Framework(
