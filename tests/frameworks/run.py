@@ -67,7 +67,7 @@ FRAMEWORKS = {
         "train",
     ),
     "torchrl": Framework(
-        "TorchRL", "torchrl", ("torchrl",), "torchrl", {"torchrl_vector": (4096, 12288), "torchrl_aec": (576, 1728)}
+        "TorchRL", "torchrl", ("torchrl",), "torchrl", {"torchrl_vector": (4096, 12288), "torchrl_aec": (2048, 8192)}
     ),
     "tianshou": Framework(
         "Tianshou", "tianshou", ("tianshou",), "tianshou", {"tianshou_dqn": (1600, 4800), "tianshou_ppo": (2048, 6144)}
