@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -130,3 +133,17 @@ def test_roll_outs_beat_the_policy_that_plays_them(tmp_path: Path) -> None:
     rows = np.arange(250)
     margins = points[rows, rows % 5] - (points.sum(axis=1) - points[rows, rows % 5]) / 4
     assert margins.mean() > 3 * margins.std() / 250**0.5
+
+
+@pytest.mark.parametrize(
+    ("likes", "deviates"), [(np.random.default_rng(0).normal(size=60) / 10, True), (10 * np.arange(60), False)]
+)
+def test_what_a_search_wins_is_measured_decision_by_decision(likes: Any, deviates: bool, tmp_path: Path) -> None:
+    """Behind a policy that is close to random, roll-outs win; behind one that is sure of everything, they never try."""
+    script = Path(__file__).parents[1] / "docs" / "measure_search.py"
+    policy = write_policy(tmp_path / "policy.onnx", load_game("pepper"), likes)
+    command = [sys.executable, script, "pepper", f"{policy}+rollout:16", "--deals", "60", "--share", "0.2"]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    won = re.search(r"all changes: (\S+) ± (\S+) points a deal", printed)
+    assert (won is not None) == deviates, printed
+    assert won is None or float(won[1]) > float(won[2]) > 0.0
