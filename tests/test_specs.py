@@ -63,6 +63,8 @@ def test_a_search_alone(method: str, effort: int) -> None:
 @example("pimc:" + "1" * 5000)  # more digits than Python turns into a number
 @example("pimc:١٠")  # digits, but not ours: the same player would have two names
 @example("a.onnx+b+ismcts:3")
+@example("pretrained+")
+@example("a.onnx+")
 @example("a.onnx+pimc:3+ismcts:3")
 def test_any_text_is_parsed_as_it_stands_or_an_error_of_the_user(text: str) -> None:
     try:

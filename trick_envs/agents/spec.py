@@ -95,7 +95,7 @@ def parse_spec(text: str) -> Spec:
         base, search = ("", text) if _SEARCH.fullmatch(text) else (text, "")
     named = _POLICY.fullmatch(base)
     policy, sample = (named[1], named[2] is not None) if named else (None, False)
-    if not search:
+    if not plus and not search:
         return Spec(text, policy, sample)
     found = _SEARCH.fullmatch(search)
     if found is None or not _EFFORT.fullmatch(found[2] or "") or not 1 <= int(found[2]) <= MAX_EFFORT:
