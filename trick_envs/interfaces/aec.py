@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeAlias, TypedDict
+from typing import Any, NoReturn, TypeAlias, TypedDict
 
 import gymnasium
 import numpy as np
@@ -36,7 +36,6 @@ _ONLY_AFTER_RESET = frozenset(
         "truncations",
         "infos",
         "agent_selection",
-        "num_agents",
         "agents",
         "_cumulative_rewards",
     }
@@ -46,7 +45,7 @@ Action: TypeAlias = int | np.integer | npt.NDArray[np.integer] | None  # ``None`
 _RESET_OPTIONS = ("dealer", "deals")
 _ONLY_ROW = np.zeros(1, np.int64)
 _FLOAT, _BYTE = np.dtype(np.float32), np.dtype(np.int8)
-_new = np.ndarray  # what ``np.empty`` makes, in three quarters of its time
+_empty = np.empty
 
 
 class Observation(TypedDict):
@@ -112,10 +111,10 @@ class RawEnv(AECEnv[str, Observation, int | None]):
         self.action_spaces = {agent: spaces.Discrete(game.num_actions) for agent in self.possible_agents}
         self.state_space = spaces.Box(*game.state_layout.bounds(), dtype=np.float32)
         reward_mode(reward)
+        self._match: Match | None = None
         self._bind()
 
     _maker = "raw_env"
-    _match: Match | None = None
     _illegal = False  # the match was ended by an illegal action
     _ends_by_illegal = False  # whether it can be
 
@@ -221,9 +220,18 @@ class RawEnv(AECEnv[str, Observation, int | None]):
             self.render()
         return True
 
+    @property
+    def num_agents(self) -> int:
+        """How many seats have not made their last step."""
+        if self._match is None:
+            raise AttributeError("num_agents cannot be accessed before reset")
+        return len(self.agents)
+
     def observe(self, agent: str) -> Observation:
         """What a seat sees now, for any seat and at any time, also after the end; returns new arrays."""
-        observation, mask = _new(self._shape, _FLOAT), _new(self._mask_shape, _BYTE)
+        if self._match is None:
+            EnvLogger.error_observe_before_reset()
+        observation, mask = _empty(self._shape, _FLOAT), _empty(self._mask_shape, _BYTE)
         self._observe(self._states, self._seats[agent], self._scratch, observation, mask)
         return {"observation": observation, "action_mask": mask}
 
@@ -429,16 +437,27 @@ class RawEnv(AECEnv[str, Observation, int | None]):
     def __setstate__(self, state: dict[str, Any]) -> None:
         saved = state.pop("_saved")
         self.__dict__.update(state)
+        self._match = None
         self._bind()
         if saved is not None:
             RawEnv.set_state(self, saved)
 
-    def __getattr__(self, name: str) -> Any:  # only for what is not there
-        if name == "_observe":
-            EnvLogger.error_observe_before_reset()
-        if name in _ONLY_AFTER_RESET:
-            raise AttributeError(f"{name} cannot be accessed before reset")
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+class _OnlyAfterReset:
+    """Stands in the class for what ``reset`` puts into the instance.
+
+    ``__getattr__`` would do as well, but with it, Python takes five times as long for every attribute that is there.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, env: RawEnv | None, kind: type[RawEnv] | None = None) -> NoReturn:
+        raise AttributeError(f"{self._name} cannot be accessed before reset")
+
+
+for _name in _ONLY_AFTER_RESET:
+    setattr(RawEnv, _name, _OnlyAfterReset(_name))
 
 
 # "_bind" and "_begin" make them

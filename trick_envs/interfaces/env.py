@@ -33,16 +33,15 @@ class Env(RawEnv):
     """
 
     _maker = "env"
-    _has_reset = False
     _has_updated = False
     _ends_by_illegal = True
 
     def reset(self, seed: int | None = None, options: Mapping[str, object] | None = None) -> None:
         super().reset(seed, options)
-        self._has_reset = self._has_updated = True
+        self._has_updated = True
 
     def step(self, action: Action) -> None:
-        if not self._has_reset:
+        if self._match is None:
             EnvLogger.error_step_before_reset()
         self._has_updated = True
         if not self.agents:
@@ -61,23 +60,23 @@ class Env(RawEnv):
             self._end_by_illegal(agent)
 
     def state(self) -> npt.NDArray[np.float32]:
-        if not self._has_reset:
+        if self._match is None:
             EnvLogger.error_state_before_reset()
         return super().state()
 
     def render(self) -> Rendered:
-        if not self._has_reset:
+        if self._match is None:
             EnvLogger.error_render_before_reset()
         return super().render()
 
     def agent_iter(self, max_iter: int = 2**63) -> AECIterable[str, Observation, int | None]:
-        if not self._has_reset:
+        if self._match is None:
             EnvLogger.error_agent_iter_before_reset()
         return _StrictIterable(self, max_iter)
 
     def set_state(self, state: bytes) -> None:
         super().set_state(state)
-        self._has_reset = self._has_updated = True
+        self._has_updated = True
 
 
 class _StrictIterable(AECIterable[str, Observation, int | None]):
