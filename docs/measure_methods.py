@@ -1,12 +1,13 @@
-"""A change of a PPO config at equal processor time: with it and without it, several seeds, duels on duplicate deals.
+"""A change of a PPO config at equal processor time or samples: with it and without it, several seeds, duels.
 
 ::
 
     python docs/measure_methods.py double_deck_whist-4 --set stages.0.privileged_critic=true
 
 trains the last stage of the config from random weights, for 30 seconds of one core each, once with the changes and once
-without; the rate falls with time. Prints the margin of the best actions with them over those without, in points per
-deal, on 1,000 validation deals for every seed, then the median and the worst.
+without; the rate falls with time. With ``--samples``, both train on so many samples, and the rate falls with these.
+Prints the margin of the best actions with the changes over those without, in points per deal, on 1,000 duplicate
+validation deals for every seed, then the median and the worst.
 """
 
 from __future__ import annotations
@@ -53,16 +54,23 @@ class Timed(SelfPlayPPO):
         """``Budget`` does it."""
 
 
-def trained(config: RunConfig, seconds: float) -> NetworkAgent:
-    """The policy after so many seconds of processor time; compiling does not count."""
+def trained(config: RunConfig, seconds: float, samples: int | None) -> NetworkAgent:
+    """The policy after so many samples or, without a number of these, seconds of processor time without compiling."""
     stage = config.stages[-1]
     assert isinstance(stage, PPO), "expected a stage of ppo at the end of the config"
-    for budget in (0.0, seconds):  # the first rollout compiles
+
+    def learn(number: int, budget: float | None = None) -> SelfPlayPPO:
         model = new_ppo(config, stage)
-        model.__class__ = Timed
+        if budget is not None:
+            model.__class__ = Timed
         prepare(config, stage, model)
-        model.learn(10**9 if budget else stage.n_envs * stage.n_steps, callback=Budget(budget or 1e9))
-    print(f"  seed {config.seed}: {model.num_timesteps:,} samples", flush=True)
+        return model.learn(number, callback=None if budget is None else Budget(budget))
+
+    learn(stage.n_envs * stage.n_steps)  # compiles
+    begun = time.process_time()
+    model = learn(10**9, seconds) if samples is None else learn(samples)
+    passed = time.process_time() - begun
+    print(f"  seed {config.seed}: {model.num_timesteps:,} samples in {passed:.0f} s of processor time", flush=True)
     return NetworkAgent(model.policy)
 
 
@@ -73,6 +81,7 @@ def main() -> None:
     parser.add_argument("--set", action="append", default=[], help="the change: key=value, as for trick train")
     parser.add_argument("--both", action="append", default=[], help="key=value for both arms")
     parser.add_argument("--seconds", type=float, default=30.0)
+    parser.add_argument("--samples", type=int, help="of each arm, instead of seconds")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--deals", type=int, default=1000)
     given = parser.parse_args()
@@ -82,7 +91,7 @@ def main() -> None:
     margins = []
     for seed in range(1, given.seeds + 1):
         arms = [load_config(path, [f"seed={seed}", *given.both, *change]) for change in (given.set, [])]
-        one, other = (trained(config, given.seconds) for config in arms)
+        one, other = (trained(config, given.seconds, given.samples) for config in arms)
         result = evaluate(arms[0].make_game(), one, other, given.deals)
         print(f"seed {seed}: {result.margin:+.2f} ± {result.half_width:.2f}", flush=True)
         margins.append(result.margin)

@@ -21,10 +21,11 @@ from stable_baselines3.common.logger import KVWriter, Logger
 
 from training.config import RunConfig
 from training.networks.policy import SelfPlayPolicy, save_model, weights_of
+from training.ppo import algorithm
 from training.ppo.algorithm import SelfPlayPPO, new_ppo, prepare, set_reference
 from training.ppo.loss import FIGURES, Batch, LossWeights, backward, masked_log_softmax, torch_loss
 from training.ppo.rollouts import RolloutTask, RolloutWorkers, collect
-from training.ppo.self_play import SelfPlayBuffer, SelfPlayVecEnv
+from training.ppo.self_play import GRAIN, SelfPlayBuffer, SelfPlayVecEnv
 from trick_envs.engine.cards import members
 from trick_envs.parallel.executor import ThisProcess
 
@@ -148,6 +149,23 @@ def test_batches_are_about_equal_and_hold_every_sample_once() -> None:
     assert abs(sizes[0] - 100) < 40
 
 
+def test_large_batches_have_few_shapes() -> None:
+    env = SelfPlayVecEnv(BatchEnv("pepper", 61), seed=0)
+    env.reset()
+    buffer = SelfPlayBuffer(41, env.observation_space, env.action_space, "cpu", n_envs=61)
+    buffer.attach(env, 1.0)
+    roll(env, buffer, np.random.default_rng(0), [])
+    (whole,) = buffer.order(None)
+    passes = [buffer.order(1024) for _ in range(2)]
+    for batches in passes:
+        assert len({len(rows) for rows in batches}) == 1
+        assert len(batches[0]) % GRAIN == 0
+        found = np.concatenate(batches)
+        assert len(set(found)) == len(found) > len(whole) - GRAIN * len(batches)
+        assert set(found) <= set(whole)
+    assert set(np.concatenate(passes[0])) != set(np.concatenate(passes[1]))
+
+
 def test_a_self_play_environment_has_the_games_spaces() -> None:
     games = BatchEnv("pepper", 3)
     env = SelfPlayVecEnv(games, seed=3)
@@ -257,6 +275,20 @@ def test_an_update_is_that_of_sb3(network: dict[str, Any]) -> None:
         if moved is not None:
             assert moved > 1e-3
             np.testing.assert_allclose(weights[1][key], weights[0][key], rtol=0, atol=0.02 * moved, err_msg=key)
+
+
+def test_the_weights_do_not_depend_on_the_cores_but_on_the_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = []
+    for threads, cores in ((3, 1), (3, 8), (1, 8)):
+        monkeypatch.setattr(algorithm, "usable_cores", lambda cores=cores: cores)
+        _, model = make_model(n_epochs=2)
+        model.threads = threads
+        rolled_out(model)
+        learn(model, SelfPlayPPO.train)
+        found.append(weights_of(model.policy))
+    for key, expected in found[0].items():
+        np.testing.assert_array_equal(found[1][key], expected, err_msg=key)
+        np.testing.assert_allclose(found[2][key], expected, atol=1e-4, err_msg=key)
 
 
 @pytest.mark.parametrize("kl_coef", [0.0, 0.7])

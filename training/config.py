@@ -231,7 +231,11 @@ class RunConfig(Strict):
     precision: Literal["auto", "float32", "bfloat16"] = Field(
         "auto", description="of matrix products; auto is bfloat16 where the device is good at it"
     )
-    threads: Positive = Field(1, description="threads of torch; more than 1 is often slower on a small machine")
+    threads: Positive = Field(
+        2,
+        description="threads that share a minibatch of ppo, on a CPU. The weights depend on this number, but not on "
+        "how many cores there are",
+    )
     network: Network = Network()
     evaluation: Evaluation = Evaluation()
 

@@ -82,7 +82,6 @@ def train_by_search(
             earlier.append(student)
             student = executor.share(weights_of(policy))
             pending = None if last else begin()
-        torch.set_num_threads(config.threads)  # a worker in this process has set it, too
         progress = (monitor.done / stage.total_labels, (monitor.done + len(labels)) / stage.total_labels)
         figures = learner.learn(buffer.labels(), stage.n_epochs * len(labels), progress)
         if student is None:

@@ -142,25 +142,25 @@ class SelfPlayPolicy(MaskableActorCriticPolicy):
         return values, log_probs.gather(1, actions.long().reshape(-1, 1)).squeeze(1), entropy
 
     @property
-    def _compiled(self) -> SuitKernels | None:
+    def compiled(self) -> SuitKernels | None:
         """The compiled code of this network, if there is any for its device."""
         return self._kernels if self.device.type == "cpu" else None
 
-    @property
-    def rows_at_a_time(self) -> int:
-        """How many observations are best learned from together, if a minibatch has more."""
-        return WHOLE if self._compiled is None else ROWS
+    def parts_of(self, rows: int, threads: int = 1) -> int:
+        """In how many parts so many observations are best learned from: one or more for each thread."""
+        at_a_time = WHOLE if self.compiled is None else ROWS
+        return min(rows, max(1 if self.compiled is None else threads, -(-rows // at_a_time)))
 
     def ready(self, obs: torch.Tensor) -> torch.Tensor | SparseRows:
         """Observations, ``(B, D) int8``, as ``logits_and_values`` takes them fastest, if more than once."""
-        return obs if self._compiled is None else self._compiled.sparse(obs)
+        return obs if self.compiled is None else self.compiled.sparse(obs)
 
     def logits_and_values(self, obs: torch.Tensor | SparseRows, action_masks: Any) -> tuple[torch.Tensor, torch.Tensor]:
         """Masked logits ``(B, A)`` and values ``(B, 1)`` of observations ``(B, D)``, or of what ``ready`` made of them.
 
         They are fastest from ``int8`` on a CPU (``suit_kernels.py``).
         """
-        compiled = self._compiled
+        compiled = self.compiled
         if compiled is not None and (isinstance(obs, SparseRows) or obs.dtype == torch.int8):
             logits, values = compiled(obs, self.precision)
         else:

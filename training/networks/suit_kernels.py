@@ -8,8 +8,8 @@ each. Arrays are used again and again (``_Memory``): to ask the system for memor
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 import numba
 import numpy as np
@@ -19,7 +19,8 @@ from numba.extending import overload
 
 from training.networks.suits import SuitColumns, SuitHead, SuitLayers, ValueHead
 
-ROWS = 2048  # at a time while learning: calls take no time beside computing, and memory stays small
+Slopes: TypeAlias = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
+ROWS = 4096  # at most, at a time while learning: calls take no time beside computing, and memory stays small
 
 
 class SuitKernels:
@@ -58,9 +59,33 @@ class SuitKernels:
             return _Network.apply(self, precision, rows, *self.weights)  # type: ignore[no-untyped-call]
         memory = self.free.pop() if self.free else _Memory()
         logits, values, _ = _forward(self, precision, rows, memory, *self.weights)
+        self._give_back(memory)
+        return logits, values
+
+    def gradients(
+        self, rows: SparseRows, precision: torch.dtype, slopes: Callable[[torch.Tensor, torch.Tensor], Slopes]
+    ) -> tuple[list[torch.Tensor], torch.Tensor]:
+        """The gradients of the weights, in their order, without autograd, so that threads can work side by side.
+
+        Args:
+            rows: observations.
+            precision: as in a call.
+            slopes: of logits ``(B, A)`` and values ``(B, 1)``: the gradients of a loss by these, and its figures.
+
+        Returns:
+            the gradients, and the figures.
+        """
+        memory = self.free.pop() if self.free else _Memory()
+        with torch.no_grad():
+            logits, values, kept = _forward(self, precision, rows, memory, *self.weights)
+            to_logits, to_values, figures = slopes(logits, values)
+            found = _backward(self, kept, memory, self.weights, to_logits, to_values)
+        self._give_back(memory)
+        return found, figures
+
+    def _give_back(self, memory: _Memory) -> None:
         memory.clear()
         self.free.append(memory)
-        return logits, values
 
     def sparse(self, observations: torch.Tensor) -> SparseRows:
         """Reads observations, ``(B, D) int8``, once for many calls."""
@@ -168,8 +193,7 @@ class _Network(torch.autograd.Function):
         if ctx.memory is None:
             raise RuntimeError("expected one backward pass after each forward pass: its numbers are gone")
         found = _backward(ctx.kernels, ctx.kept, ctx.memory, ctx.saved_tensors, *gradients)
-        ctx.memory.clear()
-        ctx.kernels.free.append(ctx.memory)
+        ctx.kernels._give_back(ctx.memory)
         ctx.memory = ctx.kept = None
         return (None, None, None, *found)
 
@@ -351,7 +375,7 @@ def _longer(array: Any, end: int, room: int) -> Any:
     return longer
 
 
-@numba.njit(cache=True, fastmath={"contract"})
+@numba.njit(cache=True, nogil=True, fastmath={"contract"})
 def _first_layer(
     rows: Any, begins: Any, suit: Any, column: Any, value: Any, table: Any, base: Any, hidden: Any, mean: Any
 ) -> None:
@@ -369,7 +393,7 @@ def _first_layer(
         _activate(sums[:suits], sums[suits], hidden[i * suits : (i + 1) * suits], mean[i])
 
 
-@numba.njit(cache=True, fastmath={"contract"})
+@numba.njit(cache=True, nogil=True, fastmath={"contract"})
 def _next_layer(hidden: Any, shared: Any, mean: Any) -> None:
     """Adds to every suit what all share, cuts off below zero, and takes the mean over suits."""
     rows, width = mean.shape
@@ -396,7 +420,7 @@ def _activate(sums: Any, shared: Any, out: Any, mean: Any) -> None:
             mean[i] += number * part
 
 
-@numba.njit(cache=True, fastmath={"contract"})
+@numba.njit(cache=True, nogil=True, fastmath={"contract"})
 def _layer_gradient(hidden: Any, to_hidden: Any, to_mean: Any, together: Any) -> None:
     """From the gradients of a layer's outputs (in place) and of their mean to those of its sums, also over suits."""
     rows, width = to_mean.shape
@@ -413,7 +437,7 @@ def _layer_gradient(hidden: Any, to_hidden: Any, to_mean: Any, together: Any) ->
                 together[row, i] += slope
 
 
-@numba.njit(cache=True, fastmath={"contract"})
+@numba.njit(cache=True, nogil=True, fastmath={"contract"})
 def _first_layer_gradient(
     rows: Any, begins: Any, suit: Any, column: Any, value: Any, to_sums: Any, together: Any, table: Any, base: Any
 ) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +15,15 @@ from stable_baselines3.common.utils import LinearSchedule, explained_variance
 
 from training.config import PPO, RunConfig
 from training.networks.policy import SelfPlayPolicy, matrix_precision, network_kwargs, weights_of
+from training.networks.suit_kernels import SparseRows
 from training.ppo.critic import CRITIC, PrivilegedCritic, new_critic
-from training.ppo.loss import FIGURES, Batch, LossWeights, backward, masked_log_softmax
+from training.ppo.loss import FIGURES, Batch, LossWeights, backward, masked_log_softmax, slopes
 from training.ppo.rollouts import RolloutWorkers, play, self_play_env
 from training.ppo.self_play import SelfPlayBuffer, SelfPlayVecEnv
 from training.report.tracker import Monitor
 from training.seeds import stream_seed
 from trick_envs.agents.policy_files import read_policy_files
+from trick_envs.engine.team import usable_cores
 from trick_envs.errors import InputError
 from trick_envs.evaluation.seeds import SEEDS_PER_RUN, Purpose, match_seeds
 from trick_envs.parallel.executor import TaskExecutor
@@ -33,8 +37,10 @@ class SelfPlayPPO(MaskablePPO):
         reference: the policy from which the divergence is measured; ``None``: there is none.
         kl_coef: weight of that divergence in the loss.
         critic: gives the values for the advantages; ``None``: the policy does.
+        threads: that share a minibatch, on a CPU; the weights depend on their number, but not on that of the cores.
     """
 
+    threads: int = 1
     workers: RolloutWorkers | None = None
     reference: SelfPlayPolicy | None = None
     kl_coef: float = 0.0
@@ -92,10 +98,13 @@ class SelfPlayPPO(MaskablePPO):
         if self.reference is not None:
             samples = samples._replace(reference=_log_probs(self.reference, samples))
         passes = []
-        for _ in range(self.n_epochs):
-            figures = [self._step(samples.rows(rows), weights) for rows in buffer.order(self.batch_size)]
-            passes.append(torch.stack(figures).mean(0))
-            self._n_updates += 1
+        with ThreadPoolExecutor(
+            min(self.threads, usable_cores()), initializer=torch.set_num_threads, initargs=(1,)
+        ) as pool:
+            for _ in range(self.n_epochs):
+                figures = [self._step(samples.rows(rows), weights, pool) for rows in buffer.order(self.batch_size)]
+                passes.append(torch.stack(figures).mean(0))
+                self._n_updates += 1
         means = dict(zip(FIGURES, torch.stack(passes).mean(0).tolist(), strict=True))
         means["approx_kl"] = float(passes[-1][FIGURES.index("approx_kl")])  # of the last pass, as SB3 logs it
         last = dict(zip(FIGURES, figures[-1].tolist(), strict=True))
@@ -113,17 +122,31 @@ class SelfPlayPPO(MaskablePPO):
         self.logger.record("train/n_updates", self._n_updates, exclude="tensorboard")
         self.logger.record("train/clip_range", weights.clip_range)
 
-    def _step(self, batch: Batch, weights: LossWeights) -> torch.Tensor:
+    def _step(self, batch: Batch, weights: LossWeights, pool: ThreadPoolExecutor) -> torch.Tensor:
         """Learns from a minibatch; returns the means of ``FIGURES``."""
         policy, size = self.policy, len(batch.actions)
         if self.normalize_advantage:
             scaled = (batch.advantages - batch.advantages.mean()) / (batch.advantages.std() + 1e-8)
             batch = batch._replace(advantages=scaled)
-        policy.optimizer.zero_grad()
-        figures = torch.zeros(len(FIGURES), dtype=torch.float64, device=self.device)
-        for part in batch.parts(policy.rows_at_a_time):
-            logits, values = policy.logits_and_values(part.observations, None)
-            figures += backward(logits, values, part, weights, size)
+        parts, compiled = batch.parts(policy.parts_of(size, self.threads)), policy.compiled
+        if compiled is None:
+            policy.optimizer.zero_grad()
+            figures = torch.zeros(len(FIGURES), dtype=torch.float64, device=self.device)
+            for part in parts:
+                logits, values = policy.logits_and_values(part.observations, None)
+                figures += backward(logits, values, part, weights, size)
+        else:
+            kernels, precision = compiled, policy.precision
+
+            def learned(part: Batch) -> tuple[list[torch.Tensor], torch.Tensor]:
+                assert isinstance(part.observations, SparseRows)
+                to_outputs = partial(slopes, batch=part, weights=weights, samples=size)
+                return kernels.gradients(part.observations, precision, to_outputs)
+
+            gradients, of_parts = zip(*pool.map(learned, parts), strict=True)
+            for weight, *each in zip(kernels.weights, *gradients, strict=True):
+                weight.grad = sum(each[1:], each[0].contiguous())
+            figures = torch.stack(of_parts).sum(0)
         torch.nn.utils.clip_grad_norm_(policy.parameters(), self.max_grad_norm)
         policy.optimizer.step()
         return figures
@@ -132,7 +155,7 @@ class SelfPlayPPO(MaskablePPO):
 def _log_probs(policy: SelfPlayPolicy, samples: Batch) -> torch.Tensor:
     """What a policy says of all samples, ``(N, A)``."""
     with torch.no_grad():
-        parts = samples.parts(policy.rows_at_a_time)
+        parts = samples.parts(policy.parts_of(len(samples.actions)))
         return torch.cat(
             [masked_log_softmax(policy.logits_and_values(part.observations, None)[0], part.masks) for part in parts]
         )
@@ -172,7 +195,7 @@ def new_ppo(config: RunConfig, stage: PPO, done: int = 0) -> SelfPlayPPO:
         stage: that it is for.
         done: samples of the run before; other samples, other matches.
     """
-    torch.set_num_threads(config.threads)  # initial weights depend on it, because torch's QR decomposition does
+    torch.set_num_threads(1)  # initial weights depend on it, because torch's QR decomposition does
     env = self_play_games(config, stage, done)
     return SelfPlayPPO(
         SelfPlayPolicy,
@@ -196,7 +219,8 @@ def new_ppo(config: RunConfig, stage: PPO, done: int = 0) -> SelfPlayPPO:
 
 def prepare(config: RunConfig, stage: PPO, model: SelfPlayPPO) -> None:
     """Sets up torch, the critic and the rollout buffer, before a model learns."""
-    torch.set_num_threads(config.threads)
+    torch.set_num_threads(1)
+    model.threads = config.threads
     torch.distributions.Distribution.set_default_validate_args(False)
     model.policy.precision = matrix_precision(config.precision, model.device)
     if stage.privileged_critic and model.critic is None:

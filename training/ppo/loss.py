@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numba
@@ -71,10 +72,10 @@ class Batch(NamedTuple):
         numbers = torch.from_numpy(rows).to(self.actions.device)
         return self._of_each(lambda column: column.index_select(0, numbers))
 
-    def parts(self, size: int) -> list[Batch]:
-        """Parts of so many rows, or fewer in the last one."""
-        begins = range(0, len(self.actions), size)
-        return [self._of_each(lambda column, rows=slice(begin, begin + size): column[rows]) for begin in begins]
+    def parts(self, count: int) -> list[Batch]:
+        """So many parts of nearly equal size."""
+        ends = [len(self.actions) * part // count for part in range(count + 1)]
+        return [self._of_each(lambda column, at=slice(*ends): column[at]) for ends in pairwise(ends)]
 
     def _of_each(self, select: Callable[..., Any]) -> Batch:
         return Batch(*(select(column) for column in self))
@@ -105,10 +106,19 @@ def backward(
         part = len(logits) / samples
         torch.autograd.backward(loss * part)
         return figures * part
+    to_logits, to_values, figures = slopes(logits.detach(), values.detach(), batch, weights, samples)
+    torch.autograd.backward((logits, values), (to_logits, to_values))
+    return figures
+
+
+def slopes(
+    logits: torch.Tensor, values: torch.Tensor, batch: Batch, weights: LossWeights, samples: int
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """The gradients of the loss with respect to logits and values on a CPU, and the figures; see ``backward``."""
     to_logits, to_values = torch.empty_like(logits), torch.empty_like(values)
     figures = loss_gradients(
-        logits.detach().numpy(),
-        values.detach().numpy(),
+        logits.numpy(),
+        values.numpy(),
         *(column.numpy() for column in batch[1:]),
         weights.clip_range,
         weights.vf_coef,
@@ -118,8 +128,7 @@ def backward(
         to_logits.numpy(),
         to_values.numpy(),
     )
-    torch.autograd.backward((logits, values), (to_logits, to_values))
-    return torch.from_numpy(figures)
+    return to_logits, to_values, torch.from_numpy(figures)
 
 
 def torch_loss(
@@ -145,7 +154,7 @@ def torch_loss(
     return loss, figures.double()
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=True, nogil=True)
 def loss_gradients(
     logits: Any, values: Any, masks: Any, actions: Any, old_log_probs: Any, advantages: Any, returns: Any,
     reference: Any, clip_range: float, vf_coef: float, ent_coef: float, kl_coef: float, samples: int,

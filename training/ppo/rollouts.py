@@ -183,5 +183,4 @@ class RolloutWorkers:
         ]
         found = [future.result() for future in futures]
         self._standings = [standing for _, standing in found]
-        torch.set_num_threads(self._config.threads)  # a worker in this process has set it, too
         return [samples for samples, _ in found]

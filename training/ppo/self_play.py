@@ -28,6 +28,7 @@ from training.ppo.critic import PrivilegedCritic
 from training.ppo.loss import Batch
 from trick_envs.engine.batch import BatchEnv
 
+LARGE, GRAIN = 512, 16  # rows of a minibatch
 WAITING, LAST = -1, -2  # instead of the row of the seat's next decision: not made yet; the match has ended
 
 
@@ -346,9 +347,17 @@ class SelfPlayBuffer(MaskableRolloutBuffer):
         self.critic.learn(self._hidden, self._seen, errors, self._ready, learning_rate, max_grad_norm)
 
     def order(self, batch_size: int | None = None) -> list[npt.NDArray[np.int64]]:
-        """The rows of all samples once, in random order, in batches of nearly equal size, about ``batch_size``."""
-        batches = 1 if batch_size is None else max(1, round(len(self._ready) / batch_size))
-        return np.array_split(self._rng.permutation(self._ready), batches)
+        """The rows of all samples once, in random order, in batches of nearly equal size, about ``batch_size``.
+
+        Large batches have a multiple of ``GRAIN`` rows, since code for matrix products is made at run time for each of
+        their shapes. The rest, less than ``GRAIN`` rows for each batch, is then left out, each time something else.
+        """
+        rows = self._rng.permutation(self._ready)
+        batches = 1 if batch_size is None else max(1, round(len(rows) / batch_size))
+        size = len(rows) // batches
+        if batches > 1 and size >= LARGE:
+            rows = rows[: size // GRAIN * GRAIN * batches]
+        return np.array_split(rows, batches)
 
     def get(self, batch_size: int | None = None) -> Iterator[MaskableRolloutBufferSamples]:
         """SB3's way to get all samples once, in the order of ``order``."""
