@@ -91,10 +91,10 @@ class PPO(StageConfig):
         description="workers among which the games are divided, 1: this process plays them all; null: 1, or with "
         "--ray one per core. The weights depend on this number, but not on where the workers are",
     )
-    batch_size: Positive = Field(4096, description="samples per minibatch")
-    n_epochs: Positive = Field(2, description="passes over the samples per update")
-    learning_rate: float = Field(1e-3, gt=0.0, le=1.0, description="at the start")
-    final_learning_rate: float = Field(1e-4, ge=0.0, le=1.0, description="at the end of a linear schedule")
+    batch_size: Positive = Field(2048, description="samples per minibatch")
+    n_epochs: Positive = Field(1, description="passes over the samples per update")
+    learning_rate: float = Field(4e-3, gt=0.0, le=1.0, description="at the start")
+    final_learning_rate: float = Field(4e-4, ge=0.0, le=1.0, description="at the end of a linear schedule")
     gamma: Fraction = Field(1.0, description="discount factor per decision of one seat")
     gae_lambda: Fraction = Field(0.95, description="the lambda of generalised advantage estimation")
     clip_range: float = Field(0.2, gt=0.0, description="clipping of the probability ratio")
