@@ -1,4 +1,4 @@
-"""OpenSpiel's neural fictitious self-play at a table of three: python examples/openspiel_nfsp.py [DEALS]"""
+"""OpenSpiel's neural fictitious self-play: python examples/openspiel_nfsp.py [DEALS] [PLAYERS]"""
 
 import sys
 
@@ -11,6 +11,7 @@ from trick_envs.evaluation.duplicate import evaluate
 from trick_envs.interfaces.openspiel import full
 
 DEALS = int(sys.argv[1]) if len(sys.argv) > 1 else 5_000
+PLAYERS = int(sys.argv[2]) if len(sys.argv) > 2 else 3
 
 
 class Returns(dqn.ReplayBuffer):
@@ -35,7 +36,7 @@ class Profile(torch.nn.Module):
 
 
 kind = rl_environment.ObservationType.OBSERVATION
-env = rl_environment.Environment(full("pepper", 3), seed=1, observation_type=kind)
+env = rl_environment.Environment(full("pepper", PLAYERS), seed=1, observation_type=kind)
 size, actions = env.observation_spec()["info_state"][0], env.action_spec()["num_actions"]
 learning = {"optimizer_str": "adam", "rl_learning_rate": 1e-3, "sl_learning_rate": 1e-3, "learn_every": 32}
 exploring = {"epsilon_start": 0.3, "epsilon_end": 0.05, "epsilon_decay_duration": 20_000}

@@ -86,10 +86,12 @@ FRAMEWORKS = {
 
 SECONDS = 180  # of CPU time, in which an example has to learn
 DIFFERENCE = 5.0  # seconds of CPU time by which two runs have to differ, to tell how long a sample takes
-# The standard algorithms, by the name of a player in the arena: framework and example.
-ALGORITHMS = {
+TIMES_OFF = 1.2  # by how many times a training of the table may be too long or too short
+# The standard algorithms, by the name of a player in the arena: framework, example, what follows the size of a run.
+ALGORITHMS: dict[str, tuple[str, ...]] = {
     "maskable_ppo": ("sb3", "sb3_vector"),
     "maskable_ppo_suits": ("sb3", "sb3_self_play"),
+    "nfsp": ("openspiel", "openspiel_nfsp", "5"),
     "qr_dqn": ("sb3", "sb3_qrdqn"),
     "rllib_ppo": ("rllib", "rllib_vector"),
     "tianshou_ppo": ("tianshou", "tianshou_ppo"),
@@ -223,7 +225,8 @@ def train_for(seconds: float, sizes: tuple[int, int], run_for: Callable[[int], f
     """Trains for about as many seconds of CPU time: ``run_for`` does some samples and says how long it took.
 
     Two short runs tell how long a sample takes, and how long everything else. The larger size grows until it takes long
-    enough that start and noise do not count.
+    enough that start and noise do not count. A long run that misses the time by more than ``TIMES_OFF``, as on a
+    machine that is busy now and then, is done once more, with as many samples as it should have had.
 
     Returns:
         Samples and CPU seconds of the last run.
@@ -234,7 +237,11 @@ def train_for(seconds: float, sizes: tuple[int, int], run_for: Callable[[int], f
         small, short, large = large, long, 4 * large
         long = run_for(large)
     samples = max(large, int(large + (seconds - long) * (large - small) / (long - short)))
-    return samples, run_for(samples)
+    spent = run_for(samples)
+    if not 1 / TIMES_OFF < spent / seconds < TIMES_OFF:
+        samples = int(samples * seconds / spent)
+        spent = run_for(samples)
+    return samples, spent
 
 
 def train(name: str, python: Path, samples: int, folder: Path) -> float:
@@ -242,9 +249,10 @@ def train(name: str, python: Path, samples: int, folder: Path) -> float:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     if name in ALGORITHMS:
-        return run(python, ROOT / "examples" / f"{ALGORITHMS[name][1]}.py", samples, cwd=folder)[1]
+        _, example, *more = ALGORITHMS[name]
+        return run(python, ROOT / "examples" / f"{example}.py", samples, *more, cwd=folder)[1]
     sizes = [f"stages.0.{key}={samples}" for key in ("total_samples", "evaluate_every_samples")]
-    settings = [part for one in [*sizes, "evaluation.final_deals=2"] for part in ("--set", one)]
+    settings = [part for one in [*sizes, "evaluation.final_deals=2", "threads=1"] for part in ("--set", one)]
     return run(python, "-m", "trick_envs.cli", "train", QUICKSTART, "--folder", folder, *settings)[1]
 
 
@@ -258,7 +266,7 @@ def standard_rows(
     """
     players: dict[str, tuple[str, str, str]] = {}  # the file, and how it was trained
     for name in [*ALGORITHMS, QUICKSTART]:
-        key, example = ALGORITHMS.get(name, ("sb3", ""))
+        key, example, *_ = ALGORITHMS.get(name, ("sb3", ""))
         if name != QUICKSTART and keys and not {key, name} & set(keys):
             continue
         home, framework = folder / f"{minutes:g}-minutes" / name, FRAMEWORKS[key]
