@@ -41,8 +41,7 @@ size, actions = env.observation_spec()["info_state"][0], env.action_spec()["num_
 learning = {"optimizer_str": "adam", "rl_learning_rate": 1e-3, "sl_learning_rate": 1e-3, "learn_every": 32}
 exploring = {"epsilon_start": 0.3, "epsilon_end": 0.05, "epsilon_decay_duration": 20_000}
 exploring["epsilon_decay_schedule_str"] = "linear"
-replay = {"replay_buffer_capacity": 20_000, "min_buffer_size_to_learn": 128}
-settings = {**learning, **exploring, **replay}
+settings = {**learning, **exploring, "replay_buffer_capacity": 20_000, "min_buffer_size_to_learn": 128}
 agents = [nfsp.NFSP(seat, size, actions, [128], 100_000, 0.5, **settings) for seat in range(env.num_players)]
 average, values = agents[0]._avg_network, agents[0]._rl_agent
 for agent in agents:  # all seats learn the same networks, each from its own decisions
