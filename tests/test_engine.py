@@ -12,7 +12,7 @@ from pathlib import Path
 import numba
 import numpy as np
 import pytest
-from helpers import every_game, make, play_randomly
+from helpers import every_game, every_table, make, play_randomly
 
 import trick_envs
 from trick_envs import BatchEnv, make_agent
@@ -27,6 +27,7 @@ from trick_envs.engine.cards import WORD, Deck
 from trick_envs.engine.observation import Block, Layout, write_number
 from trick_envs.engine.registry import game_names, load_game
 from trick_envs.engine.rng import SEED_BITS
+from trick_envs.engine.state import OF_TABLE, constants_of
 
 PACKAGE = Path(trick_envs.__file__).parent
 WORDS = [0, 1, 2, 3, (1 << 53) - 1, 1 << 53, 0x2AAAAAAAAAAAAA, 0x15555555555555, *(1 << k for k in range(0, 54, 7))]
@@ -367,6 +368,28 @@ def test_an_unknown_option_is_an_error_that_names_the_options(name):
 def test_an_option_that_is_neither_true_nor_false_is_an_error():
     with pytest.raises(ValueError, match="lead_peppers: expected True or False, not 'yes'"):
         load_game("pepper", lead_peppers="yes")
+
+
+@every_table
+def test_what_a_table_decides_is_in_the_type_of_its_records(name, players):
+    game = load_game(name, players)
+    constants = constants_of(game.dtype.names)
+    assert constants == {field: game.template[field][0] for field in OF_TABLE}
+    assert constants_of(game.type.dtype.names) == {}
+    others = [load_game(name, other).dtype for other in game.type.players if other != players]
+    assert game.dtype not in others
+
+
+def test_compiled_code_has_the_numbers_of_its_table_and_reads_those_of_any_other_from_the_record():
+    @numba.njit
+    def read(states):
+        return states[0].num_suits, states[0].kinds, states[0].tricks
+
+    game = load_game("pepper", 4)
+    for dtype, expected in ((game.dtype, (4, 48, 9)), (game.type.dtype, (7, 9, 9))):
+        states = np.zeros(1, dtype)
+        states["num_suits"], states["kinds"], states["tricks"] = 7, 9, 9
+        assert read(states) == expected
 
 
 def test_equal_games_are_the_same_object():

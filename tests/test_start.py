@@ -61,12 +61,12 @@ def compiler(monkeypatch: pytest.MonkeyPatch) -> Compiler:
 
 def fresh(game: Game, monkeypatch: pytest.MonkeyPatch) -> binding.Kernels:
     """Kernels of a game that have never run."""
-    one = game.type
+    one, known = game.type, game.kernels
     kernels = binding.bind_kernels(
-        one.modules, one.name, one.title, one.folder, one.phases, one.hands_seen, lambda: True
+        one.modules, known._name, one.title, one.folder, one.phases, one.hands_seen, lambda: True
     )
-    vars(kernels).update(_inner=one.kernels._inner, _outer=one.kernels._outer)  # which need not be loaded again
-    monkeypatch.setitem(vars(one), "kernels", kernels)
+    vars(kernels).update(_inner=known._inner, _outer=known._outer)  # which need not be loaded again
+    monkeypatch.setitem(one._kernels, game.num_players, kernels)
     return kernels
 
 
@@ -210,7 +210,7 @@ def test_what_no_other_process_can_find_is_compiled_here(compiler, monkeypatch):
     kernels = binding.bind_kernels(
         one.modules, "pepper", one.title, one.folder, one.phases, one.hands_seen, lambda: False
     )
-    states = np.zeros(1, one.dtype)
+    states = np.zeros(1, load_game("pepper").dtype)
     kernels.start_match(states, 0, load_game("pepper").template, np.uint64(1))
     assert states["kinds"][0]
     assert not compiler.orders
@@ -374,7 +374,7 @@ def test_two_processes_at_once_compile_every_function_once(tmp_path):
     both = [start(code, str(tmp_path / f"here-{i}"), **environment) for i in range(2)]
     compiled = [f"{function} of {types}" for each in both for function, types in json.loads(output(each))]
     assert len(compiled) == len(set(compiled)) > 5
-    assert any(each.startswith("pepper.legal_cards of ") for each in compiled)
+    assert any(each.startswith("pepper-5.legal_cards of ") for each in compiled)
     alone = COUNT.format(game="pepper", processes=1)
     assert json.loads(output(start(alone, str(tmp_path / "here-2"), **environment))) == []
 
@@ -395,9 +395,10 @@ print(list(ThreadPoolExecutor(2).map(work, games)))
     folders = {path.name.rpartition("-")[0]: path for path in tmp_path.iterdir() if path.is_dir()}
     assert set(folders) == {"engine", "pepper", "donguri"}
     for name in ("pepper", "donguri"):
-        kernels = {path.name.split("-")[0] for path in folders[name].glob("playing.*.nbi")}
-        assert f"playing.{name}.legal_cards" in kernels
-        assert all(each.startswith(f"playing.{name}.") for each in kernels)
+        kernels = [path.name for path in folders[name].glob("playing.*.nbi")]
+        table = f"{name}-{load_game(name).num_players}"
+        assert any(each.startswith(f"playing.{table}.legal_cards-") for each in kernels)
+        assert all(each.startswith(f"playing.{table}.") for each in kernels)
     assert not list(folders["engine"].glob("playing.*"))
 
 
@@ -483,7 +484,7 @@ def test_what_was_begun_is_finished_after_ctrl_c(tmp_path):
     process.wait(30)
     assert process.returncode != 0
     until = time.monotonic() + 200
-    while not list(tmp_path.glob("pepper-*/playing.pepper.legal_cards-*.nbi")):
+    while not list(tmp_path.glob("pepper-*/playing.pepper-5.legal_cards-*.nbi")):
         assert time.monotonic() < until
         time.sleep(0.1)
 

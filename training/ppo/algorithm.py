@@ -36,6 +36,7 @@ class SelfPlayPPO(MaskablePPO):
         workers: who collects them; ``None``: this process.
         reference: the policy from which the divergence is measured; ``None``: there is none.
         kl_coef: weight of that divergence in the loss.
+        final_ent_coef: weight of the entropy at the end; ``None``: as at the start.
         critic: gives the values for the advantages; ``None``: the policy does.
         threads: that share a minibatch, on a CPU; the weights depend on their number, but not on that of the cores.
     """
@@ -44,6 +45,7 @@ class SelfPlayPPO(MaskablePPO):
     workers: RolloutWorkers | None = None
     reference: SelfPlayPolicy | None = None
     kl_coef: float = 0.0
+    final_ent_coef: float | None = None
     critic: PrivilegedCritic | None = None
 
     def collect_rollouts(
@@ -87,9 +89,10 @@ class SelfPlayPPO(MaskablePPO):
         policy, buffer = self.policy, self.rollout_buffer
         policy.set_training_mode(True)
         self._update_learning_rate(policy.optimizer)
-        weights = LossWeights(
-            self.clip_range(self._current_progress_remaining), self.vf_coef, self.ent_coef, self.kl_coef
-        )
+        left = self._current_progress_remaining
+        last_ent_coef = self.ent_coef if self.final_ent_coef is None else self.final_ent_coef
+        ent_coef = last_ent_coef + left * (self.ent_coef - last_ent_coef)
+        weights = LossWeights(self.clip_range(left), self.vf_coef, ent_coef, self.kl_coef)
         samples = buffer.batch()
         samples = samples._replace(observations=policy.ready(samples.observations))
         if self.workers is not None and self.workers.precision != policy.precision:
@@ -220,7 +223,7 @@ def new_ppo(config: RunConfig, stage: PPO, done: int = 0) -> SelfPlayPPO:
 def prepare(config: RunConfig, stage: PPO, model: SelfPlayPPO) -> None:
     """Sets up torch, the critic and the rollout buffer, before a model learns."""
     torch.set_num_threads(1)
-    model.threads = config.threads
+    model.threads, model.final_ent_coef = config.threads, stage.final_ent_coef
     torch.distributions.Distribution.set_default_validate_args(False)
     model.policy.precision = matrix_precision(config.precision, model.device)
     if stage.privileged_critic and model.critic is None:

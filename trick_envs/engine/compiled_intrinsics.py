@@ -12,7 +12,8 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic, overload
+from numba.extending import intrinsic, lower_getattr, overload
+from numba.np.arrayobj import record_getattr
 
 from trick_envs.engine.intrinsics import (
     _GOLDEN,
@@ -43,6 +44,7 @@ from trick_envs.engine.intrinsics import (
     write_bit_sums,
     write_bits,
 )
+from trick_envs.engine.state import OF_TABLE, constants_of
 
 # Bits become bytes with one instruction of LLVM: a word of 64 bits is read as a vector of 64 flags, which is widened to
 # a vector of 64 bytes. Flag 0 is the lowest bit of the word, and goes to the lowest address, where machines are
@@ -494,3 +496,18 @@ def _clear_deal(typing: Any, state: Any) -> Any:
 @overload(clear_deal, strict=False)
 def _compiled_clear_deal(state: Any) -> Any:
     return lambda state: _clear_deal(state)
+
+
+def _read_constant(field: str) -> None:
+    """Compiled code that reads a field of a record has the number itself, if the record's type says it."""
+
+    @lower_getattr(types.Record, field)
+    def read(context: Any, builder: Any, record: Any, value: Any) -> Any:
+        constants = constants_of(list(record.fields))
+        if field in constants:
+            return context.get_constant(record.typeof(field), constants[field])
+        return record_getattr(context, builder, record, value, field)
+
+
+for _field in OF_TABLE:
+    _read_constant(_field)

@@ -21,7 +21,7 @@ from trick_envs.engine.declaration import check_declaration
 from trick_envs.engine.kernels.binding import Kernels, bind_kernels
 from trick_envs.engine.observation import Block, Layout
 from trick_envs.engine.search.worlds import ROWS, WIDTH
-from trick_envs.engine.state import PHASES, Field, Sizes, State, States, fields, record_dtype
+from trick_envs.engine.state import OF_TABLE, PHASES, Field, Sizes, State, States, fields, record_dtype
 from trick_envs.errors import InputError, InputTypeError
 
 RENAMED = {"demands": "legality_rules", "secret_blocks": "hidden_blocks", "suits_alike": "suit_symmetric"}
@@ -134,22 +134,53 @@ class GameType:
 
     @cached_property
     def dtype(self) -> np.dtype[Any]:
-        """The structured type of its records, wide enough for every number of players."""
+        """The structured type of records that are wide enough for all its tables, and for small variants of them."""
         decks = [self.deck(num_players) for num_players in self.players]
-        sizes = Sizes(max(self.players), max(len(deck.suits) for deck in decks), max(deck.size for deck in decks))
-        return record_dtype(self.state, sizes)
+        return record_dtype(
+            self.state,
+            Sizes(max(self.players), max(len(deck.suits) for deck in decks), max(deck.size for deck in decks)),
+        )
+
+    def dtype_at(self, num_players: int) -> np.dtype[Any]:
+        """The structured type of the records of one table."""
+        deck = self.deck(num_players)
+        sizes = Sizes(num_players, len(deck.suits), deck.size)
+        return record_dtype(self.state, sizes, _of_table(self, num_players, deck, self.hand_size(num_players)))
 
     @cached_property
-    def kernels(self) -> Kernels:
-        """Its kernels (``engine/kernels``, ``engine/search``): plain Python at first, then compiled."""
-        known = GAMES_BY_NAME
-        return bind_kernels(
-            self.modules, self.name, self.title, self.folder, self.phases, self.hands_seen,
-            lambda: known.get(self.name) is self, any(self.deck(players).copies == 2 for players in self.players),
-        )  # fmt: skip
+    def _kernels(self) -> dict[int | None, Kernels]:
+        return {}
+
+    def kernels_at(self, num_players: int | None) -> Kernels:
+        """The kernels (``engine/kernels``, ``engine/search``) of one table: plain Python at first, then compiled.
+
+        Args:
+            num_players: seats of the table; ``None``: for records of ``dtype``, at any table.
+        """
+        if num_players not in self._kernels:
+            tables = self.players if num_players is None else (num_players,)
+            self._kernels[num_players] = bind_kernels(
+                self.modules,
+                self.name if num_players is None else f"{self.name}-{num_players}",
+                self.title if len(tables) == len(self.players) else f"{self.title}, {num_players} players",
+                self.folder,
+                self.phases,
+                self.hands_seen,
+                lambda: GAMES_BY_NAME.get(self.name) is self,
+                any(self.deck(each).copies == 2 for each in tables),
+            )
+        return self._kernels[num_players]
 
     def __repr__(self) -> str:
         return f"<GameType {self.name}>"
+
+
+def _of_table(game: GameType, num_players: int, deck: Deck, hand_size: int) -> dict[str, int]:
+    """The fields of a position that follow from the number of players and the deck (``state.OF_TABLE``)."""
+    suits, ranks = len(deck.suits), len(deck.ranks)
+    inverse = -(-(2**16) // ranks)
+    numbers = (num_players, int(game.teams), hand_size, suits, ranks, inverse, deck.copies, deck.kinds, deck.size)
+    return dict(zip(OF_TABLE, numbers, strict=True))
 
 
 class Game:
@@ -177,7 +208,7 @@ class Game:
         self, game_type: GameType, num_players: int, num_deals: int | None, options: Mapping[str, bool]
     ) -> None:
         self._declare(game_type, num_players, num_deals, options, game_type.deck(num_players))
-        self.hand_size = game_type.hand_size(num_players)
+        self.hand_size, self.dtype = game_type.hand_size(num_players), game_type.dtype_at(num_players)
         self.layout = observation_layout(game_type, num_players)
         self.state_layout = state_layout(game_type, num_players)
         self.template = self._template()
@@ -187,28 +218,22 @@ class Game:
     ) -> None:
         self.type, self.name, self.title = game_type, game_type.name, game_type.title
         self.num_players, self.num_deals, self.options = num_players, num_deals, dict[str, Any](options)
-        self.deck, self.num_actions, self.dtype = deck, deck.kinds, game_type.dtype
+        self.deck, self.num_actions = deck, deck.kinds
 
     def _template(self) -> States:
-        deck, template = self.deck, np.zeros(1, self.dtype)
+        template = np.zeros(1, self.dtype)
         start = template[0]
-        start.num_players = self.num_players
         start.num_deals = self.type.deals(self.num_players) if self.num_deals is None else self.num_deals
         start.original = self.num_deals is None
-        start.teams = self.type.teams
-        start.hand_size = self.hand_size
-        start.num_suits, start.num_ranks, start.copies = len(deck.suits), len(deck.ranks), deck.copies
-        start.inverse = -(-(2**16) // len(deck.ranks))
-        start.kinds, start.num_cards = deck.kinds, deck.size
-        for option, value in self.options.items():
-            start[option] = value
+        for name, value in (_of_table(self.type, self.num_players, self.deck, self.hand_size) | self.options).items():
+            start[name] = value
         template.flags.writeable = False
         return template
 
     @property
     def kernels(self) -> Kernels:
         """The kernels of the game: plain Python at first, then compiled."""
-        return self.type.kernels
+        return self.type.kernels_at(self.num_players)
 
     def resample(self, states: States, seats: Any, rng: np.random.Generator) -> States:
         """Samples hidden worlds: copies of the games in which the cards that a seat has not seen are redealt.

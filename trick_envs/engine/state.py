@@ -10,7 +10,7 @@ because the dtype has no unnamed padding.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -138,6 +138,12 @@ class State:
     taking: int = number(np.int8, "the seat that takes the trick so far")
 
 
+# What the deck and the number of seats decide. Where all tables of a game agree, compiled code has the number itself.
+OF_TABLE = (
+    "num_players", "teams", "hand_size", "num_suits", "num_ranks", "inverse", "copies", "kinds", "num_cards",
+)  # fmt: skip
+
+
 @dataclass(frozen=True)
 class Sizes:
     """The largest table of a game: how long the axes of its fields are."""
@@ -166,14 +172,24 @@ def fields(state: type[State]) -> dict[str, Field]:
     return found
 
 
-def record_dtype(state: type[State], sizes: Sizes) -> np.dtype[Any]:
+FILLER = "deal_filler"
+
+
+def record_dtype(state: type[State], sizes: Sizes, constants: Mapping[str, int] | None = None) -> np.dtype[Any]:
     """The structured type of a game's records.
+
+    Args:
+        state: declares the fields.
+        sizes: of the axes.
+        constants: fields that have one value in all records of this type. The name of the last field says them, and so
+            the type: compiled code for it reads the number there, not from the record (``compiled_intrinsics.py``).
 
     What lasts for a match comes first, then what a new deal sets to zero. In both parts wide numbers come before narrow
     ones, and the few bytes at the end of a part have a name: there is no padding, every byte belongs to a field.
     Reading ``SLACK`` bytes too many from any array stays inside the record.
     """
     rows: list[tuple[Any, ...]] = []
+    last = "__".join([FILLER, *(f"{name}__{value}" for name, value in (constants or {}).items())])
     for lasts_for_a_deal in (False, True):
         part = {name: each for name, each in fields(state).items() if (each.lasts == "deal") == lasts_for_a_deal}
         kinds = {name: _kind(each.dtype) for name, each in part.items()}
@@ -184,8 +200,14 @@ def record_dtype(state: type[State], sizes: Sizes) -> np.dtype[Any]:
             end += kinds[name].itemsize * int(np.prod(shape))
         filler = -end % 8 + (SLACK if lasts_for_a_deal else 0)
         if filler:
-            rows.append(("deal_filler" if lasts_for_a_deal else "match_filler", np.dtype(np.int8), (filler,)))
+            rows.append((last if lasts_for_a_deal else "match_filler", np.dtype(np.int8), (filler,)))
     return np.dtype((np.record, np.dtype([row if row[2] else row[:2] for row in rows], align=True)))
+
+
+def constants_of(names: Sequence[str]) -> dict[str, int]:
+    """The ``constants`` of a ``record_dtype``, from the names of its fields."""
+    parts = next((name for name in names if name.startswith(FILLER)), FILLER).split("__")[1:]
+    return {name: int(value) for name, value in zip(parts[::2], parts[1::2], strict=True)}
 
 
 def _kind(dtype: Any) -> np.dtype[Any]:

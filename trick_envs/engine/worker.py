@@ -102,6 +102,9 @@ def find(name: tuple[str, ...]) -> Any:
     """The compiled function with the name that ``compile.py`` gave it."""
     from trick_envs.engine.registry import game_type
 
-    game, module, function = name
+    table, module, function = name
     found = getattr(importlib.import_module(module), function)
-    return game_type(game).kernels.compiled(found) if game else found.compiled
+    if not table:
+        return found.compiled
+    game, _, num_players = table.partition("-")
+    return game_type(game).kernels_at(int(num_players) if num_players else None).compiled(found)

@@ -1,4 +1,4 @@
-"""Binding: a copy of every kernel for each game, as plain Python and as machine code."""
+"""Binding: a copy of every kernel for each table of a game, as plain Python and as machine code."""
 
 from __future__ import annotations
 
@@ -135,13 +135,13 @@ def bind_kernels(
 
     Args:
         modules: the game's.
-        name: the game's.
-        title: the game's, for the user.
+        name: the game's, and of which table, such as ``pepper-5``: another process finds the kernels by it.
+        title: what is compiled, for the user.
         folder: the game's; an edit there recompiles.
         phases: that occur in the game.
         hands_seen: whether a seat may come to know cards in the hands of others.
         known: whether another process finds the game by its name.
-        two_packs: whether there are two cards of a kind at any of its tables.
+        two_packs: whether there are two cards of a kind.
 
     Raises:
         TypeError: if the game lacks a hook that every game has to define, or two of its modules define the same one.

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from trick_envs.engine.cards import Deck
 from trick_envs.engine.game import Game, GameType
 from trick_envs.engine.inspect import places
+from trick_envs.engine.kernels.binding import Kernels
 from trick_envs.engine.registry import game_names, game_type, load_game
 from trick_envs.engine.state import States
 from trick_envs.errors import InputError
@@ -48,10 +49,15 @@ class Variant(Game):
         self, game_type: GameType, num_players: int, options: dict[str, bool], deck: Deck, hand_size: int
     ) -> None:
         self._declare(game_type, num_players, 1, options, deck)
-        self.hand_size = hand_size
+        self.hand_size, self.dtype = hand_size, game_type.dtype
         self.template = self._template()
         self.view_size = max(load_game(self.name, players).layout.size for players in game_type.players)  # no more
         self.view_size = len(self.view(self.template, 0))
+
+    @property
+    def kernels(self) -> Kernels:
+        """Those for any table: to compile each variant would take longer than to play it."""
+        return self.type.kernels_at(None)
 
     def view(self, record: States, observer: int) -> npt.NDArray[np.int8]:
         """What a seat observes, ``(view_size,) int8``."""
