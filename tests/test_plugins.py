@@ -196,7 +196,7 @@ def test_a_game_is_loaded_by_its_name() -> None:
     game = load_game("hot_pepper", 3)
     assert (game.name, game.title, game.num_players) == ("hot_pepper", "Hot Pepper", 3)
     assert pickle.loads(pickle.dumps(game)) is game
-    assert game.dtype == load_game("pepper").dtype
+    assert game.dtype == load_game("pepper", 3).dtype
 
 
 def test_importing_the_package_registers_a_game(tmp_path: Path) -> None:
