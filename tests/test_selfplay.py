@@ -277,6 +277,26 @@ def test_an_update_is_that_of_sb3(network: dict[str, Any]) -> None:
             np.testing.assert_allclose(weights[1][key], weights[0][key], rtol=0, atol=0.02 * moved, err_msg=key)
 
 
+@pytest.mark.parametrize(("left", "expected"), [(1.0, 0.1), (0.25, 0.04), (0.0, 0.02)])
+def test_the_weight_of_the_entropy_falls_to_its_final_value(left: float, expected: float) -> None:
+    """An update with a schedule is one with that constant weight."""
+    weights = []
+    for stage in ({"ent_coef": 0.1, "final_ent_coef": 0.02}, {"ent_coef": expected}):
+        _, model = make_model(**stage)
+        rolled_out(model)
+        model._current_progress_remaining = left
+        learn(model, SelfPlayPPO.train)
+        weights.append(weights_of(model.policy))
+    for key, constant in weights[1].items():
+        np.testing.assert_allclose(weights[0][key], constant, rtol=1e-6, atol=1e-7, err_msg=key)
+    _, model = make_model(ent_coef=0.1)
+    rolled_out(model)
+    model._current_progress_remaining = left
+    learn(model, SelfPlayPPO.train)
+    same = [np.allclose(weights_of(model.policy)[key], found, atol=1e-7) for key, found in weights[0].items()]
+    assert all(same) == (left == 1.0)
+
+
 def test_the_weights_do_not_depend_on_the_cores_but_on_the_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     found = []
     for threads, cores in ((3, 1), (3, 8), (1, 8)):
