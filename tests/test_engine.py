@@ -24,10 +24,10 @@ from trick_envs.engine import (
 from trick_envs.engine import intrinsics as lowlevel
 from trick_envs.engine.cache import cache_folder, cache_root
 from trick_envs.engine.cards import WORD, Deck
+from trick_envs.engine.intrinsics import OF_TABLE, constants_of
 from trick_envs.engine.observation import Block, Layout, write_number
 from trick_envs.engine.registry import game_names, load_game
 from trick_envs.engine.rng import SEED_BITS
-from trick_envs.engine.state import OF_TABLE, constants_of
 
 PACKAGE = Path(trick_envs.__file__).parent
 WORDS = [0, 1, 2, 3, (1 << 53) - 1, 1 << 53, 0x2AAAAAAAAAAAAA, 0x15555555555555, *(1 << k for k in range(0, 54, 7))]

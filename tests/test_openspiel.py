@@ -21,8 +21,8 @@ from open_spiel.python import policy
 from open_spiel.python.algorithms import exploitability, ismcts, mcts
 from open_spiel.python.observation import make_observation
 
+from trick_envs.engine.intrinsics import constants_of
 from trick_envs.engine.registry import game_type, load_game
-from trick_envs.engine.state import constants_of
 from trick_envs.interfaces.openspiel import NAMES, Variant, exploitabilities, greedy_policy, small
 
 # (name, num_players, suits, ranks, hand_size)

@@ -154,7 +154,7 @@ class RolloutAgent:
         total = worlds * int((candidates >= 0).sum())
         branches, values = np.zeros(total, self.game.dtype), np.zeros((*candidates.shape, worlds))
         actions, places, seats = np.zeros((3, total), np.int64)
-        rollout_kernels(self.game.type).draw_branches(
+        rollout_kernels(self.game.kernels).draw_branches(
             states, candidates, worlds, streams, np.zeros(1, self.game.dtype), np.zeros((ROWS, WIDTH), np.int64),
             branches, actions, places, seats,
         )  # fmt: skip
@@ -186,7 +186,7 @@ class RolloutAgent:
         running = np.zeros_like(rows)
         observations = np.zeros((len(states), self.game.layout.size), np.int8)
         masks = np.zeros((len(states), self.game.num_actions), np.int8)
-        kernels = rollout_kernels(self.game.type)
+        kernels = rollout_kernels(self.game.kernels)
         while len(rows):
             left = kernels.play_on(states, rows, actions, seats, margins, running, observations, masks)
             rows = running[:left].copy()

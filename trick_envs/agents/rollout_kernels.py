@@ -10,8 +10,8 @@ from types import SimpleNamespace
 from typing import Any
 
 from trick_envs.engine.cards import first, is_empty, rest
-from trick_envs.engine.game import GameType
 from trick_envs.engine.hooks import legal, play, score_deal
+from trick_envs.engine.kernels.binding import Kernels
 from trick_envs.engine.kernels.observing import scratch_row, write_mask, write_row
 from trick_envs.engine.kernels.playing import kinds_of, resolve_card
 from trick_envs.engine.search.playouts import margin
@@ -90,6 +90,6 @@ def play_on(
 
 
 @cache
-def rollout_kernels(game: GameType) -> SimpleNamespace:
-    """The kernels of this file, compiled for a game."""
-    return SimpleNamespace(**{each.__name__: game.kernels.bind(each) for each in (draw_branches, play_on)})
+def rollout_kernels(kernels: Kernels) -> SimpleNamespace:
+    """The kernels of this file, beside those of a table."""
+    return SimpleNamespace(**{each.__name__: kernels.bind(each) for each in (draw_branches, play_on)})

@@ -21,10 +21,12 @@ from trick_envs.engine.intrinsics import (
     _MIX_2,
     DEAL_STARTS_AT,
     MOST_IN_VECTOR,
+    OF_TABLE,
     add_to_word,
     append_bits,
     clear_bytes,
     clear_deal,
+    constants_of,
     copy_bytes,
     flags_of,
     highest_bit,
@@ -44,7 +46,6 @@ from trick_envs.engine.intrinsics import (
     write_bit_sums,
     write_bits,
 )
-from trick_envs.engine.state import OF_TABLE, constants_of
 
 # Bits become bytes with one instruction of LLVM: a word of 64 bits is read as a vector of 64 flags, which is widened to
 # a vector of 64 bytes. Flag 0 is the lowest bit of the word, and goes to the lowest address, where machines are

@@ -18,10 +18,11 @@ import numpy as np
 from trick_envs.deprecation import warn_renamed
 from trick_envs.engine.cards import Deck
 from trick_envs.engine.declaration import check_declaration
+from trick_envs.engine.intrinsics import OF_TABLE
 from trick_envs.engine.kernels.binding import Kernels, bind_kernels
 from trick_envs.engine.observation import Block, Layout
 from trick_envs.engine.search.worlds import ROWS, WIDTH
-from trick_envs.engine.state import OF_TABLE, PHASES, Field, Sizes, State, States, fields, record_dtype
+from trick_envs.engine.state import PHASES, Field, Sizes, State, States, fields, record_dtype
 from trick_envs.errors import InputError, InputTypeError
 
 RENAMED = {"demands": "legality_rules", "secret_blocks": "hidden_blocks", "suits_alike": "suit_symmetric"}
@@ -176,7 +177,7 @@ class GameType:
 
 
 def _of_table(game: GameType, num_players: int, deck: Deck, hand_size: int) -> dict[str, int]:
-    """The fields of a position that follow from the number of players and the deck (``state.OF_TABLE``)."""
+    """The fields of a position that follow from the number of players and the deck (``intrinsics.OF_TABLE``)."""
     suits, ranks = len(deck.suits), len(deck.ranks)
     inverse = -(-(2**16) // ranks)
     numbers = (num_players, int(game.teams), hand_size, suits, ranks, inverse, deck.copies, deck.kinds, deck.size)

@@ -6,11 +6,26 @@ else in the package touches bits, pointers or unsigned arithmetic.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 DEAL_STARTS_AT = "hand"  # the first field of a record that belongs to the running deal alone
+
+# What the deck and the number of seats decide. The name of a record type's last field says which of them have one value
+# in all its records; compiled code has these as constants.
+OF_TABLE = (
+    "num_players", "teams", "hand_size", "num_suits", "num_ranks", "inverse", "copies", "kinds", "num_cards",
+)  # fmt: skip
+FILLER = "deal_filler"
+
+
+def constants_of(names: Sequence[str]) -> dict[str, int]:
+    """The ``constants`` of a ``record_dtype`` (``state.py``), from the names of its fields."""
+    parts = next((name for name in names if name.startswith(FILLER)), FILLER).split("__")[1:]
+    return {name: int(value) for name, value in zip(parts[::2], parts[1::2], strict=True)}
+
 
 _WORD = (1 << 64) - 1
 _GOLDEN, _MIX_1, _MIX_2 = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB

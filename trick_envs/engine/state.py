@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trick_envs.engine.cache import jit_disabled
-from trick_envs.engine.intrinsics import SLACK
+from trick_envs.engine.intrinsics import FILLER, SLACK
 
 # The phases: what naming a card means now. ``OVER`` says that the deal, or the match, has ended.
 PHASES = ("lead", "follow", "pass", "keep", "pick", "over")
@@ -138,12 +138,6 @@ class State:
     taking: int = number(np.int8, "the seat that takes the trick so far")
 
 
-# What the deck and the number of seats decide. Where all tables of a game agree, compiled code has the number itself.
-OF_TABLE = (
-    "num_players", "teams", "hand_size", "num_suits", "num_ranks", "inverse", "copies", "kinds", "num_cards",
-)  # fmt: skip
-
-
 @dataclass(frozen=True)
 class Sizes:
     """The largest table of a game: how long the axes of its fields are."""
@@ -170,9 +164,6 @@ def fields(state: type[State]) -> dict[str, Field]:
     for base in reversed(state.__mro__):
         found.update({name: value for name, value in vars(base).items() if isinstance(value, Field)})
     return found
-
-
-FILLER = "deal_filler"
 
 
 def record_dtype(state: type[State], sizes: Sizes, constants: Mapping[str, int] | None = None) -> np.dtype[Any]:
@@ -202,12 +193,6 @@ def record_dtype(state: type[State], sizes: Sizes, constants: Mapping[str, int] 
         if filler:
             rows.append((last if lasts_for_a_deal else "match_filler", np.dtype(np.int8), (filler,)))
     return np.dtype((np.record, np.dtype([row if row[2] else row[:2] for row in rows], align=True)))
-
-
-def constants_of(names: Sequence[str]) -> dict[str, int]:
-    """The ``constants`` of a ``record_dtype``, from the names of its fields."""
-    parts = next((name for name in names if name.startswith(FILLER)), FILLER).split("__")[1:]
-    return {name: int(value) for name, value in zip(parts[::2], parts[1::2], strict=True)}
 
 
 def _kind(dtype: Any) -> np.dtype[Any]:
