@@ -281,7 +281,7 @@ def test_an_update_is_that_of_sb3(network: dict[str, Any]) -> None:
 def test_the_weight_of_the_entropy_falls_to_its_final_value(left: float, expected: float) -> None:
     """An update with a schedule is one with that constant weight."""
     weights = []
-    for stage in ({"ent_coef": 0.1, "final_ent_coef": 0.02}, {"ent_coef": expected}):
+    for stage in ({"ent_coef": 0.1, "final_ent_coef": 0.02}, {"ent_coef": expected, "final_ent_coef": None}):
         _, model = make_model(**stage)
         rolled_out(model)
         model._current_progress_remaining = left
@@ -289,7 +289,7 @@ def test_the_weight_of_the_entropy_falls_to_its_final_value(left: float, expecte
         weights.append(weights_of(model.policy))
     for key, constant in weights[1].items():
         np.testing.assert_allclose(weights[0][key], constant, rtol=1e-6, atol=1e-7, err_msg=key)
-    _, model = make_model(ent_coef=0.1)
+    _, model = make_model(ent_coef=0.1, final_ent_coef=None)
     rolled_out(model)
     model._current_progress_remaining = left
     learn(model, SelfPlayPPO.train)

@@ -98,9 +98,9 @@ class PPO(StageConfig):
     gamma: Fraction = Field(1.0, description="discount factor per decision of one seat")
     gae_lambda: Fraction = Field(0.95, description="the lambda of generalised advantage estimation")
     clip_range: float = Field(0.2, gt=0.0, description="clipping of the probability ratio")
-    ent_coef: float = Field(0.01, ge=0.0, description="weight of the entropy bonus, at the start")
+    ent_coef: float = Field(0.1, ge=0.0, description="weight of the entropy bonus, at the start")
     final_ent_coef: float | None = Field(
-        None, ge=0.0, description="at the end of a linear schedule; null: ent_coef to the end"
+        0.005, ge=0.0, description="at the end of a linear schedule; null: ent_coef to the end"
     )
     vf_coef: float = Field(0.5, ge=0.0, description="weight of the value loss")
     max_grad_norm: float = Field(0.5, gt=0.0, description="gradients are clipped to this norm")
