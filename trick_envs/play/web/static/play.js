@@ -813,10 +813,7 @@ document.addEventListener("keydown", (event) => {
   const typing = /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName);
   if (event.key === "Escape") return closePapers();
   if (typing || document.querySelector("dialog") || event.target.closest(".scroll, .pop:not(#summary), #coach")) return;
-  const anytime = { g: () => paper("games"), s: toggleSound, "?": () => paper("keys") }; // also before the first picture
-  const action = anytime[event.key.toLowerCase()];
-  if (action && !event.repeat) return guarded(async () => action());
-  if (!frame) return;
+  if (!frame && !/^[gs?]$/i.test(event.key)) return; // those need no table
   if (event.key === " " && goOn) {
     event.preventDefault();
     return goOn();
@@ -839,9 +836,9 @@ document.addEventListener("keydown", (event) => {
     buttons[to].focus();
     return;
   }
-  const atTheTable = { h: toggleHints, u: takeBack, l: () => frame.previous.length && paper("last-trick"), n: () => newGameIfSure(chosen()), r: () => paper("rules") };
-  const done = atTheTable[event.key.toLowerCase()];
-  if (done && !event.repeat) guarded(async () => done());
+  const keys = { h: toggleHints, u: takeBack, g: () => paper("games"), l: () => frame.previous.length && paper("last-trick"), n: () => newGameIfSure(chosen()), r: () => paper("rules"), s: toggleSound, "?": () => paper("keys") };
+  const action = keys[event.key.toLowerCase()];
+  if (action && !event.repeat) guarded(async () => action());
 });
 
 /** Shows or hides one of the papers that lie over the table. */
