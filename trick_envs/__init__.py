@@ -36,10 +36,12 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:  # imported on first use: listing environments does not need the compiler
-        return getattr(importlib.import_module(_HOMES[name]), name)
-    raise AttributeError(f"module 'trick_envs' has no attribute {name!r}")
+if not TYPE_CHECKING:  # a type checker would find any name in the package
+
+    def __getattr__(name: str) -> Any:
+        if name in _HOMES:  # imported on first use: listing environments does not need the compiler
+            return getattr(importlib.import_module(_HOMES[name]), name)
+        raise AttributeError(f"module 'trick_envs' has no attribute {name!r}")
 
 
 def _register() -> None:

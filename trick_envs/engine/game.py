@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, wraps
 from pathlib import Path
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -104,11 +104,13 @@ class GameType:
             self, lambda num_players: (observation_layout(self, num_players), state_layout(self, num_players))
         )
 
-    def __getattr__(self, name: str) -> Any:
-        if name not in RENAMED:
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        warn_renamed(f"GameType.{name}", RENAMED[name])
-        return getattr(self, RENAMED[name])
+    if not TYPE_CHECKING:  # a type checker would take any name for one of these
+
+        def __getattr__(self, name: str) -> Any:
+            if name not in RENAMED:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            warn_renamed(f"GameType.{name}", RENAMED[name])
+            return getattr(self, RENAMED[name])
 
     @cached_property
     def places(self) -> dict[str, Field]:

@@ -16,7 +16,7 @@ After a match, a training environment continues with seeds drawn from the match'
 from __future__ import annotations
 
 from enum import EnumType, IntEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -34,10 +34,12 @@ _RENAMED = {"CHOOSING": "VALIDATION", "PUBLISHING": "TEST"}
 class _OldNames(EnumType):
     """Resolves the names that two purposes had before, with a warning."""
 
-    def __getattr__(cls, name: str) -> Any:
-        if name in _RENAMED:
-            return cls[name]
-        raise AttributeError(f"{cls.__name__} has no member {name!r}")
+    if not TYPE_CHECKING:  # a type checker would take any name for a member
+
+        def __getattr__(cls, name: str) -> Any:
+            if name in _RENAMED:
+                return cls[name]
+            raise AttributeError(f"{cls.__name__} has no member {name!r}")
 
     def __getitem__(cls, name: str) -> Any:
         if name in _RENAMED:
