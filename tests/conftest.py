@@ -55,11 +55,17 @@ def quick_export() -> Iterator[None]:
 
     original = export._to_onnx
 
-    def to_onnx(network: Any, game: Any) -> Any:
+    def to_onnx(network: Any, game: Any, size: int) -> Any:
         weights = {name: value.numpy() for name, value in network.state_dict().items()}
-        key = game.name, game.num_players, str(network), tuple((name, each.shape) for name, each in weights.items())
+        key = (
+            game.name,
+            game.num_players,
+            size,
+            str(network),
+            tuple((name, each.shape) for name, each in weights.items()),
+        )
         if key not in _EXPORTED:
-            _EXPORTED[key] = original(network, game).SerializeToString()
+            _EXPORTED[key] = original(network, game, size).SerializeToString()
         model = onnx.ModelProto.FromString(_EXPORTED[key])
         for part in model.graph.initializer:
             if part.name in weights:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import gymnasium
@@ -13,6 +14,8 @@ import pytest
 
 from trick_envs import BatchEnv, donguri_v0, load_game, make_agent, pepper_v0
 from trick_envs.agents.policy import ILLEGAL
+from trick_envs.evaluation.duplicate import evaluate
+from trick_envs.matches.loop import play_match
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("onnxscript")
@@ -20,7 +23,7 @@ pytest.importorskip("onnxruntime")
 nn = torch.nn
 
 from trick_envs import export_policy  # noqa: E402
-from trick_envs.interfaces.export import _game  # noqa: E402
+from trick_envs.interfaces.export import _game, _observation  # noqa: E402
 
 GAME = load_game("donguri", 3)
 SIZE, ACTIONS = GAME.layout.size, GAME.num_actions
@@ -126,6 +129,78 @@ def test_a_module_that_knows_no_mask_is_masked_in_the_file(tmp_path):
 def test_the_game_is_found_in_every_environment(game):
     found = _game(game())
     assert found is (load_game("donguri") if game() == "donguri" else GAME)
+
+
+@pytest.mark.parametrize(
+    "env",
+    [
+        lambda **kind: gymnasium.make(ID, num_players=3, **kind),
+        lambda **kind: gymnasium.make_vec(ID, 2, "vector_entry_point", num_players=3, **kind),
+        lambda **kind: donguri_v0.env(num_players=3, **kind),
+        lambda **kind: BatchEnv("donguri", 2, 3, **kind),
+        lambda **kind: pytest.importorskip("trick_envs.interfaces.sb3").make_vec_env(
+            ID, 2, env_kwargs={"num_players": 3, **kind}
+        ),
+    ],
+    ids=["Gymnasium", "vector", "PettingZoo", "BatchEnv", "VecEnv"],
+)
+def test_a_policy_sees_what_its_environment_shows(env):
+    assert _observation(env(), GAME) == "position"
+    assert _observation(env(observation="history"), GAME) == "history"
+
+
+class Lead(nn.Module):
+    """Prefers cards that have been led in the deal, by whomever; next those that others have played."""
+
+    def forward(self, observation: Any) -> Any:
+        played, led = observation[:, SIZE:].unflatten(1, (2, -1, ACTIONS)).unbind(1)
+        suits = torch.arange(ACTIONS) // 12
+        return (led.sum(1) @ (suits[:, None] == suits).float()) + 0.1 * played.sum(1)
+
+
+def test_a_policy_of_history_plays_wherever_the_order_is_known(tmp_path):
+    path = str(tmp_path / "policy.onnx")
+    export_policy(Lead(), BatchEnv("donguri", 1, 3, observation="history"), path)
+    agent, greedy = make_agent(path, GAME), make_agent("greedy", GAME)
+    assert agent.observation == "history"
+    record = play_match("donguri", {0: agent, 1: greedy, 2: greedy}, seed=1, num_players=3, num_deals=2)
+    kinds = {"num_players": 3, "num_deals": 2, "opponents": ["greedy", "greedy"]}
+    env = gymnasium.make(ID, seat=0, observation="history", **kinds)
+    seen, info = env.reset(seed=1)
+    over = False
+    while not over:  # the learner is the same policy
+        action = int(agent.act(seen[None], info["action_mask"][None])[0])
+        seen, _, over, _, info = env.step(action)
+    assert env.unwrapped.record()["deals"] == record["deals"]
+    searching = make_agent(f"{path}+ismcts:20", GAME)
+    assert evaluate(GAME, searching, greedy, 20).margin > evaluate(GAME, agent, greedy, 20).margin
+    with pytest.raises(
+        ValueError, match=r"sees the history, .* not .*: make the environment with observation='history'"
+    ):
+        gymnasium.make(ID, seat=1, opponents=path, num_players=3).reset(seed=1)
+    with pytest.raises(
+        ValueError, match=r"sampled worlds do not have: '.rollout' needs a policy that sees the position"
+    ):
+        make_agent(f"{path}+rollout:4", GAME)
+
+
+def test_opponents_of_history_play_the_same_in_all_environments_that_show_it(tmp_path):
+    path = str(tmp_path / "policy.onnx")
+    export_policy(Lead(), BatchEnv("donguri", 1, 3, observation="history"), path)
+    kind = {"num_players": 3, "num_deals": 2, "seat": 1, "opponents": path, "observation": "history"}
+    env, envs = gymnasium.make(ID, **kind), gymnasium.make_vec(ID, 2, "vector_entry_point", **kind)
+    (seen, info), (many, infos) = env.reset(seed=4), envs.reset(seed=[9, 4])
+    over = False
+    while not over:
+        assert (seen == many[1]).all()
+        mask, masks = info["action_mask"], infos["action_mask"]
+        assert (mask == masks[1]).all()
+        seen, _, over, _, info = env.step(int(mask.argmax()))
+        many, _, _, _, infos = envs.step(masks.argmax(1))
+    learner = SimpleNamespace(act=lambda seen, masks, states: np.asarray(masks).argmax(1))
+    agent = make_agent(path, GAME)
+    record = play_match("donguri", {0: agent, 1: learner, 2: agent}, seed=4, num_players=3, num_deals=2)
+    assert env.unwrapped.record()["deals"] == record["deals"]
 
 
 def test_the_file_plays_as_opponent_and_in_the_arena(tmp_path):

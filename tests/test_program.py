@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import os
 import pickle
 import time
@@ -17,7 +18,8 @@ from trick_envs import BatchEnv, make_agent
 from trick_envs.agents.program import ProgramError, position
 from trick_envs.engine.registry import load_game
 from trick_envs.errors import InputError
-from trick_envs.matches.loop import play_match
+from trick_envs.matches.loop import play_match, play_out
+from trick_envs.matches.match import Match
 
 LOWEST = f"program:{Path(__file__).with_name('lowest_player.py')}"
 
@@ -80,6 +82,49 @@ def test_a_question_tells_what_the_seat_sees_and_no_more(name):
             twin = np.array([world], game.dtype)
             assert look(game, twin, seat) == look(game, states, seat)
             assert position(game, twin) == asked
+
+
+@every_game
+def test_a_question_has_the_tricks_in_order_where_it_is_known(name, tmp_path):
+    """As the actions of the match have it; and not where nobody knows."""
+    game, asked = load_game(name, num_deals=2), tmp_path / "asked"
+    player = tmp_path / "noting.py"
+    player.write_text(
+        "import json, sys\n"
+        "for line in sys.stdin:\n"
+        "    message = json.loads(line)\n"
+        "    if message['type'] == 'start':\n"
+        '        print(\'{"type": "ready"}\', flush=True)\n'
+        "        continue\n"
+        f"    print(json.dumps([message['deal'], message.get('tricks')]), file=open({str(asked)!r}, 'a'))\n"
+        "    print(json.dumps({'type': 'card', 'card': message['legal'][0]}), flush=True)\n"
+    )
+    agent, greedy = make_agent(f"program:{player}", game), make_agent("greedy", game)
+    match = Match(game, 5)
+    play_out(match, {seat: agent if seat == 1 else greedy for seat in range(game.num_players)})
+    again, expected = Match(game, 5), []
+    for seat, action in [each for deal in match.deals for each in deal.actions]:
+        number = len(again.deals)
+        if seat == 1:
+            expected.append([number, tricks_before(again)])
+        again.step(action)
+    assert [json.loads(line) for line in asked.read_text().splitlines()] == expected
+    agent.act(np.zeros((1, game.layout.size), np.int8), np.zeros((1, game.num_actions), np.int8), start(game, 3))
+    assert json.loads(asked.read_text().splitlines()[-1]) == [1, None]
+    agent.close()
+
+
+def tricks_before(match: Match) -> list[Any]:
+    """The tricks of the running deal, from a match that plays it again."""
+    again, tricks = Match(match.game, match.seed), []
+    for number, deal in enumerate(match.deals, 1):
+        for seat, action in deal.actions:
+            if number == len(match.deals) and again.phase in ("lead", "follow"):
+                if again.phase == "lead":
+                    tricks.append([])
+                tricks[-1].append([seat, match.game.deck.names[action]])
+            again.step(action)
+    return tricks
 
 
 def test_arguments_reach_the_program_and_the_timeout_does_not(program):

@@ -19,6 +19,10 @@ from trick_envs.deprecation import warn_renamed
 from trick_envs.errors import InputError
 from trick_envs.evaluation import bench
 
+# Of a best response that begins with the weights of a policy: the defaults, which are for random weights, would make it
+# forget what it knows before it learns (docs/experiments.md, Best responses).
+FROM_A_POLICY = {"learning_rate": 3e-4, "final_learning_rate": 3e-5, "ent_coef": 0.005, "final_ent_coef": 0.005}
+
 
 def add_to(app: typer.Typer) -> None:
     """Adds the commands to an application, and the section ``training`` to ``trick bench``."""
@@ -151,8 +155,8 @@ def best_response(
         )
     values: dict[str, Any] = {"game": game, "num_players": num_players, "opponent": player}
     values["evaluation"] = {"opponents": [player]} | ({} if deals is None else {"final_deals": deals})
-    if samples is not None:
-        values["stages"] = [{"method": "ppo", "total_samples": samples}]
+    stage = {"method": "ppo"} | ({} if samples is None else {"total_samples": samples})
+    values["stages"] = [stage if init_from is None else stage | FROM_A_POLICY]
     if seed is not None:
         values["seed"] = seed
     if init_from is not None:

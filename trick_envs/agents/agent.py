@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Protocol, TypeAlias
+from collections.abc import Callable
+from typing import Protocol, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
 
+from trick_envs.engine.game import Game
+from trick_envs.engine.history import Events
 from trick_envs.engine.state import States
 from trick_envs.errors import InputError
 
@@ -20,6 +23,8 @@ class Agent(Protocol):
 
     Attributes:
         name: the spec it was made from.
+
+    A player that wants to know the order of play is a ``HistoryAgent``.
     """
 
     name: str
@@ -42,6 +47,71 @@ class Agent(Protocol):
     def seed(self, seed: int) -> None:
         """Reseeds its random choices."""
         ...
+
+
+class HistoryAgent(Protocol):
+    """A player that wants to know the order of play: a recurrent network, or one that searches by inference.
+
+    It is told where the order is known: in evaluations and matches, and in environments with ``observation="history"``.
+
+    Attributes:
+        name: the spec it was made from.
+        observation: ``"history"``.
+    """
+
+    name: str
+    observation: str
+
+    def act(
+        self, observations: Observations, action_masks: Masks, states: States | None = None, plays: Events | None = None
+    ) -> Actions:
+        """Chooses a card for every row, like an ``Agent``.
+
+        Args:
+            observations: ``(B, D)``, the blocks of ``observation="history"``; without ``plays`` those of the position.
+            action_masks: ``(B, A)``, its legal actions; a row of zeros gets any action.
+            states: ``(B,)`` records.
+            plays: ``(B, T, 4) int16``, as ``BatchEnv.plays()``: deal, seat, phase and card of every play of the match;
+                ``None`` where nobody knows.
+        """
+        ...
+
+    def seed(self, seed: int) -> None:
+        """Reseeds its random choices."""
+        ...
+
+
+def takes_history(agent: object) -> bool:
+    """Whether a player wants observations that show the order of play."""
+    return getattr(agent, "observation", "position") == "history"
+
+
+def observation_for(*agents: object) -> str:
+    """What games have to show, ``"position"`` or ``"history"``, for all of these players."""
+    return "history" if any(map(takes_history, agents)) else "position"
+
+
+def ask(
+    agent: Agent | HistoryAgent,
+    game: Game,
+    observations: Observations,
+    action_masks: Masks,
+    states: States,
+    plays: Callable[[], Events] | None = None,
+) -> Actions:
+    """A player's actions; only one that wants it sees the order of play.
+
+    Args:
+        agent: the player.
+        game: the game.
+        observations: ``(B, D)``, with history or without.
+        action_masks: ``(B, A)``.
+        states: ``(B,)`` records.
+        plays: what gives the plays of these games; ``None`` if nobody knows them.
+    """
+    if plays is not None and takes_history(agent):
+        return cast(HistoryAgent, agent).act(observations, action_masks, states, plays())
+    return agent.act(observations[:, : game.layout.size], action_masks, states)
 
 
 def required(states: States | None, name: str) -> States:

@@ -14,7 +14,8 @@ import numpy.typing as npt
 from trick_envs.agents.agent import Actions, Masks, Observations
 from trick_envs.agents.chance import Chance, pick
 from trick_envs.engine.game import Game
-from trick_envs.engine.observation import VERSION
+from trick_envs.engine.history import Events, history_layout, with_history
+from trick_envs.engine.observation import VERSION, Layout
 from trick_envs.engine.state import States
 from trick_envs.errors import InputError, MissingExtraError
 
@@ -26,25 +27,31 @@ FORMAT = 1
 ILLEGAL = -1e8  # the logit of an action that is not legal, as in sb3-contrib
 
 
-def observation_version(game: Game) -> str:
+def layout_of(game: Game, observation: str = "position") -> Layout:
+    """The blocks of an observation, ``"position"`` or ``"history"``."""
+    return history_layout(game) if with_history(observation) else game.layout
+
+
+def observation_version(game: Game, observation: str = "position") -> str:
     """The version of the observation, which a policy depends on: it changes whenever the layout does."""
-    blocks = [VERSION, *((block.name, block.length) for block in game.layout)]
+    blocks = [VERSION, *((block.name, block.length) for block in layout_of(game, observation))]
     return f"{game.type.version}-{hashlib.sha256(repr(blocks).encode()).hexdigest()[:12]}"
 
 
-def policy_metadata(game: Game, run: Mapping[str, object]) -> dict[str, object]:
+def policy_metadata(game: Game, run: Mapping[str, object], observation: str = "position") -> dict[str, object]:
     """The metadata of a policy file.
 
     Args:
         game: the game that it plays.
         run: about the run that trained it, JSON-serialisable.
+        observation: what it sees, ``"position"`` or ``"history"``.
     """
     return {
         "format": FORMAT,
         "game": game.name,
         "num_players": game.num_players,
         "options": game.options,
-        "observation": observation_version(game),
+        "observation": observation_version(game, observation),
         "run": run,
     }
 
@@ -64,6 +71,11 @@ class PolicyAgent:
     """A policy from an ONNX file: inputs ``observation`` and ``action_mask``, outputs ``logits`` and ``value``.
 
     It keeps the content of the file, so copies and pickles of it play wherever the file is not.
+
+    Attributes:
+        name: what it is called.
+        observation: what it sees, as its file says: ``"position"`` or ``"history"``.
+        metadata: of the file.
 
     Args:
         path: the file.
@@ -98,7 +110,10 @@ class PolicyAgent:
             raise
         except Exception as error:
             raise InputError(f"{path}: not a policy of trick_envs ({type(error).__name__}: {error})") from error
-        expected = policy_metadata(game, {})
+        with_order = found.get("observation") == observation_version(game, "history")
+        self.observation = "history" if with_order else "position"
+        self._size = layout_of(game, self.observation).size
+        expected = policy_metadata(game, {}, self.observation)
         for key, meaning in (
             ("format", "file format"), ("game", "game"), ("num_players", "number of players"),
             ("observation", "observation version"),
@@ -117,7 +132,16 @@ class PolicyAgent:
     def evaluate(
         self, observations: Observations, action_masks: Masks
     ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
-        """Masked logits ``(B, A) float32`` (``ILLEGAL`` where illegal) and values ``(B,) float32``."""
+        """Masked logits ``(B, A) float32`` (``ILLEGAL`` where illegal) and values ``(B,) float32``.
+
+        Raises:
+            ValueError: if it sees the order of play, and the observations do not have it, or the other way round.
+        """
+        if np.shape(observations)[1] != self._size:
+            raise InputError(
+                f"{self.name} sees the {self.observation}, {self._size} numbers, not {np.shape(observations)[1]}: make "
+                f"the environment with observation={self.observation!r}"
+            )
         inputs = {
             "observation": np.asarray(observations, np.float32),
             "action_mask": np.asarray(action_masks, np.float32),
@@ -125,7 +149,13 @@ class PolicyAgent:
         logits, values = self._session.run(["logits", "value"], inputs)
         return np.asarray(logits), np.asarray(values).reshape(-1)
 
-    def act(self, observations: Observations, action_masks: Masks, states: States | None = None) -> Actions:
+    def act(
+        self,
+        observations: Observations,
+        action_masks: Masks,
+        states: States | None = None,
+        plays: Events | None = None,
+    ) -> Actions:
         """The best action for every row, or one drawn from the policy's distribution: ``(B,) int64``."""
         logits, _ = self.evaluate(observations, action_masks)
         if self._sample:

@@ -16,7 +16,7 @@ import threading
 import time
 import weakref
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeAlias
 
 import numpy as np
 
@@ -24,13 +24,15 @@ from trick_envs.agents.agent import Actions, Masks, Observations, required
 from trick_envs.agents.chance import Chance
 from trick_envs.engine.cards import members
 from trick_envs.engine.game import Game
+from trick_envs.engine.history import Events
 from trick_envs.engine.inspect import phase_name
-from trick_envs.engine.state import OVER, States
+from trick_envs.engine.state import FOLLOW, LEAD, OVER, States
 from trick_envs.errors import InputError
 from trick_envs.view import table_view
 
 PREFIX = "program:"
 PROTOCOL = 1
+Tricks: TypeAlias = "list[list[list[int | str]]]"
 TIMEOUT = 60.0  # seconds for an answer
 _PATIENCE = 2.0  # seconds for a program to end by itself
 
@@ -50,10 +52,13 @@ class ProgramAgent:
 
     Attributes:
         name: the spec.
+        observation: ``"history"``: it is told the order of play where that is known.
 
     Raises:
         ValueError: if there is no such file, or the timeout is no positive number.
     """
+
+    observation = "history"
 
     def __init__(self, spec: str, game: Game, seed: int = 0) -> None:
         path, _, rest = spec.removeprefix(PREFIX).partition("?")
@@ -73,7 +78,13 @@ class ProgramAgent:
         """Reseeds the random numbers that the program is given."""
         self._chance = Chance(seed)
 
-    def act(self, observations: Observations, action_masks: Masks, states: States | None = None) -> Actions:
+    def act(
+        self,
+        observations: Observations,
+        action_masks: Masks,
+        states: States | None = None,
+        plays: Events | None = None,
+    ) -> Actions:
         """The program's card for every row, ``(B,) int64``.
 
         Raises:
@@ -84,7 +95,8 @@ class ProgramAgent:
         actions = np.zeros(len(states), np.int64)
         for i in range(len(states)):
             if states["phase"][i] != OVER:
-                actions[i] = self._ask(states[i : i + 1], float(draws[i]))
+                tricks = None if plays is None else tricks_of(self.game, states[i : i + 1], plays[i])
+                actions[i] = self._ask(states[i : i + 1], float(draws[i]), tricks)
         return actions
 
     def close(self) -> None:
@@ -93,11 +105,11 @@ class ProgramAgent:
             self._running.end()
             self._running = None
 
-    def _ask(self, states: States, draw: float) -> int:
+    def _ask(self, states: States, draw: float, tricks: Tricks | None) -> int:
         if self._running is None:
             self._running = _Running(self._command, self.name)
             self._expect({"type": "start", "protocol": PROTOCOL, **self._about()}, "ready")
-        question = position(self.game, states)
+        question = position(self.game, states) | ({} if tricks is None else {"tricks": tricks})
         answer = self._expect({"type": "act", **question, "random": draw}, "card")
         card = answer.get("card")
         if card not in question["legal"]:
@@ -168,6 +180,23 @@ def position(game: Game, states: States) -> dict[str, Any]:
         "scores": [each.score for each in view.seats],
         "own": view.as_dict()["sections"],
     }
+
+
+def tricks_of(game: Game, states: States, plays: Events) -> Tricks:
+    """The tricks of the deal in order, each with its plays: ``[seat, card]``. Every lead begins one.
+
+    Args:
+        game: the game.
+        states: the position.
+        plays: ``(T, 4)``, from ``BatchEnv.plays``.
+    """
+    tricks: Tricks = []
+    for deal, seat, phase, card in plays.tolist():
+        if deal == states["deal_number"][0] and phase in (LEAD, FOLLOW):
+            if phase == LEAD:
+                tricks.append([])
+            tricks[-1].append([seat, game.deck.names[card]])
+    return tricks
 
 
 class _Running:

@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from trick_envs.agents.agent import Actions, Agent, Masks, Observations, required
+from trick_envs.agents.agent import Actions, Agent, Masks, Observations, required, takes_history
 from trick_envs.agents.rollout_kernels import rollout_kernels
 from trick_envs.agents.search import SearchResult
 from trick_envs.engine.game import Game
@@ -16,6 +16,7 @@ from trick_envs.engine.rng import decision_bits_batch
 from trick_envs.engine.search.playouts import MIN_STANDARD_ERRORS
 from trick_envs.engine.search.worlds import ROWS, WIDTH
 from trick_envs.engine.state import States
+from trick_envs.errors import InputError
 
 MOST_CANDIDATES = 4
 LEAST_LIKELY = 0.01  # the policy's probability of an action, below which it is not tried
@@ -59,6 +60,11 @@ class RolloutAgent:
     """
 
     def __init__(self, policy: Policy, worlds: int, game: Game, seed: int = 0, name: str = "") -> None:
+        if takes_history(policy):
+            raise InputError(
+                f"{policy.name} sees the order of play, which sampled worlds do not have: '+rollout' needs a policy "
+                "that sees the position alone"
+            )
         self.name = name or f"{policy.name}+rollout:{worlds}"
         self.game = game
         self._policy, self._rounds = policy, list(_rounds(worlds))

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from trick_envs.agents.agent import Actions, Agent, Masks, Observations, required
+from trick_envs.agents.agent import Actions, Agent, Masks, Observations, ask, observation_for, required
 from trick_envs.agents.greedy import GreedyAgent
 from trick_envs.engine.game import Game
+from trick_envs.engine.history import Events
 from trick_envs.engine.search.playouts import COMPARISON
 from trick_envs.engine.search.tree import MOST_STEPS, NODE, STEP
 from trick_envs.engine.search.worlds import ROWS, WIDTH
@@ -65,6 +66,7 @@ class SearchAgent:
         self, method: str, effort: int, game: Game, seed: int = 0, baseline: Agent | None = None, name: str = ""
     ) -> None:
         self.name = name or f"{f'{baseline.name}+' if baseline else ''}{method}:{effort}"
+        self.observation = observation_for(baseline)
         self.game = game
         self._method, self._effort = method, effort
         self._baseline = baseline or GreedyAgent(game)
@@ -78,9 +80,17 @@ class SearchAgent:
         self._seed = np.uint64(seed)
         self._baseline.seed(seed)
 
-    def act(self, observations: Observations, action_masks: Masks, states: States | None = None) -> Actions:
-        """Searches, row by row."""
-        return self._search(observations, action_masks, states)[0]
+    def act(
+        self,
+        observations: Observations,
+        action_masks: Masks,
+        states: States | None = None,
+        plays: Events | None = None,
+    ) -> Actions:
+        """Searches, row by row; ``plays`` are for a baseline that wants to know the order of play."""
+        known, order = required(states, self.name), None if plays is None else lambda: plays
+        baselines = np.asarray(ask(self._baseline, self.game, observations, action_masks, known, order))
+        return self._search(observations, action_masks, states, baselines)[0]
 
     def compare(
         self, observations: Observations, action_masks: Masks, states: States | None = None,

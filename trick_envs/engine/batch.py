@@ -307,6 +307,11 @@ class BatchEnv:
             self._log.write(games, self.seats[games], shown)
             self.observations[games] = shown
 
+    @property
+    def knows_order(self) -> bool:
+        """Whether the order of play is known: with ``observation="history"``."""
+        return self._log is not None
+
     def plays(self, seats: npt.ArrayLike | None = None) -> Events:
         """What has been played in every running match, with ``observation="history"``.
 

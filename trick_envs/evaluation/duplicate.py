@@ -25,6 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trick_envs.agents import Agent
+from trick_envs.agents.agent import observation_for
 from trick_envs.engine.batch import BatchEnv
 from trick_envs.engine.game import Game
 from trick_envs.errors import InputError
@@ -251,7 +252,8 @@ def play_deals(
 def _play_one_deal_each(
     game: Game, players: tuple[Agent, Agent], seeds: npt.NDArray[np.uint64], who: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.float32]:
-    games = BatchEnv(game.name, len(seeds), game.num_players, 1, "score", **game.options)
+    seen = observation_for(*players)
+    games = BatchEnv(game.name, len(seeds), game.num_players, 1, "score", observation=seen, **game.options)
     games.reset(seeds)
     points = np.zeros((len(seeds), game.num_players), np.float32)
     running = np.arange(len(seeds))

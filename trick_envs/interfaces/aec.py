@@ -15,7 +15,7 @@ from pettingzoo.utils.env_logger import EnvLogger
 from trick_envs.engine.batch import reward_mode
 from trick_envs.engine.direct import direct
 from trick_envs.engine.game import Game
-from trick_envs.engine.history import Events, LoggedDeal, PlayLog, Recall, history_layout, with_history
+from trick_envs.engine.history import Events, PlayLog, Recall, history_layout, with_history
 from trick_envs.engine.inspect import phase_name, why_illegal
 from trick_envs.engine.kernels.observing import ROOM_BEHIND
 from trick_envs.engine.observation import Layout
@@ -24,6 +24,7 @@ from trick_envs.engine.state import States, copy_states
 from trick_envs.errors import IllegalAction, InputError
 from trick_envs.interfaces.rendering import ALL, FPS, MODES, Rendered, Rendering
 from trick_envs.matches.fixed_deals import GivenDeal, read_dealer, read_deals
+from trick_envs.matches.loop import log_of
 from trick_envs.matches.match import Match
 from trick_envs.matches.record import Record
 from trick_envs.matches.viewing import match_view
@@ -165,7 +166,7 @@ class RawEnv(AECEnv[str, Observation, int | None]):
         self._recall: Recall | None = None
         if self._shows_history:
             self._log = PlayLog(self.game, 1)
-            self._log.load(_logged(match)[-1:])
+            self._log.load(match.logged()[-1:])
             self._observe_position, self._observe = self._observe, self._observe_history
             self._play = self._play_and_log
         self.agents = self.possible_agents[:]
@@ -343,7 +344,18 @@ class RawEnv(AECEnv[str, Observation, int | None]):
             raise RuntimeError("history() needs a match: call reset() first")
         if self._recall is None:
             self._recall = Recall(self.game)
-        return self._recall.history(_logged(self._match), number)
+        return self._recall.history(self._match.logged(), number)
+
+    @property
+    def knows_order(self) -> bool:
+        """Whether observations show the order of play: with ``observation="history"``."""
+        return self._shows_history
+
+    def plays(self) -> Events:
+        """The plays of the match as the seat to act saw them, ``(1, T, 4) int16``, as ``BatchEnv.plays()``."""
+        if self._match is None:
+            raise RuntimeError("plays() needs a match: call reset() first")
+        return log_of(self._match).plays(_ONLY_ROW, np.array([self._match.seat]))
 
     def get_state(self) -> bytes:
         """The running match, including its record, as bytes for ``set_state``.
@@ -464,8 +476,3 @@ for _name in _ONLY_AFTER_RESET:
 _NOT_PICKLED = frozenset(
     {"_match", "_states", "_play", "_observe", "_observe_position", "_observe_play", "_scratch", "_log", "_recall"}
 )
-
-
-def _logged(match: Match) -> list[LoggedDeal]:
-    """The deals of a match, as histories are made of them."""
-    return [LoggedDeal(deal.dealer, deal.order, [action for _, action in deal.actions]) for deal in match.deals]

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trick_envs.agents.policy import ILLEGAL, METADATA_KEY, PolicyAgent, policy_metadata
+from trick_envs.agents.policy import ILLEGAL, METADATA_KEY, PolicyAgent, layout_of, policy_metadata
 from trick_envs.engine.batch import BatchEnv
 from trick_envs.engine.game import Game
 from trick_envs.engine.registry import load_game
@@ -52,7 +52,8 @@ def export_policy(policy: Any, game: Any, path: str | os.PathLike[str], run: dic
             ``(B, A)`` (Q-values are fine), or ``(logits, value)`` with values ``(B,)`` or ``(B, 1)``. Or a model of
             Stable-Baselines3, or its policy: actor-critic (``PPO``, ``A2C``, ``MaskablePPO``), ``DQN`` or ``QRDQN``, on
             the vector or on a dict of vector and mask; a ``VecNormalize`` of its environment goes into the file.
-        game: the game it plays: a ``Game``, an environment of it, or the name, for the default number of players.
+        game: the game it plays: a ``Game``, an environment of it, or the name, for the default number of players. If it
+            is an environment with ``observation="history"``, this is what the policy sees, also as a player.
         path: the file; it is replaced atomically.
         run: how the policy was trained, JSON-serialisable, for the file's metadata.
 
@@ -65,12 +66,15 @@ def export_policy(policy: Any, game: Any, path: str | os.PathLike[str], run: dic
             the module.
     """
     played, target = _game(game), Path(path)
-    network = _Exported(_network(policy, played))
-    observations, masks = _positions(played)
+    observation = _observation(game, played)
+    size = layout_of(played, observation).size
+    network = _Exported(_network(policy, played, size))
+    observations, masks = _positions(played, observation)
     with _for_inference(network):
         expected = _evaluate(network, played, observations, masks)
-        model = _to_onnx(network, played)
-    onnx.helper.set_model_props(model, {METADATA_KEY: json.dumps(policy_metadata(played, run or {}))})
+        model = _to_onnx(network, played, size)
+    about = policy_metadata(played, run or {}, observation)
+    onnx.helper.set_model_props(model, {METADATA_KEY: json.dumps(about)})
     with replacing(target) as temporary:
         onnx.save(model, str(temporary))
         found = PolicyAgent(temporary, played).evaluate(observations, masks)
@@ -136,15 +140,15 @@ class _QNetwork(torch.nn.Module):
 class _Inputs(torch.nn.Module):
     """What an SB3 policy observes: the vector, or a dict of vector and mask; normalised as ``VecNormalize`` did."""
 
-    def __init__(self, space: Any, game: Game, normalize: Any) -> None:
+    def __init__(self, space: Any, game: Game, size: int, normalize: Any) -> None:
         super().__init__()
-        sizes = {(game.layout.size,): "observation", (game.num_actions,): "action_mask"}
+        sizes = {(size,): "observation", (game.num_actions,): "action_mask"}
         parts = getattr(space, "spaces", {None: space})
         shapes = [part.shape for part in parts.values()]
         if not all(shape in sizes for shape in shapes):
             raise InputError(
                 f"{game.name} with {game.num_players} players: expected a policy on observations of shape "
-                f"({game.layout.size},), or a dict of these and masks of shape ({game.num_actions},), not on {shapes}"
+                f"({size},), or a dict of these and masks of shape ({game.num_actions},), not on {shapes}"
             )
         self.keys = {key: sizes[part.shape] for key, part in parts.items()}
         self.normalize = normalize if normalize is not None and normalize.norm_obs else None
@@ -178,7 +182,15 @@ def _game(given: Any) -> Game:
     raise InputTypeError(f"game: expected a game's name, load_game(…), or an environment of trick_envs, not {given!r}")
 
 
-def _network(policy: Any, game: Game) -> torch.nn.Module:
+def _observation(given: Any, game: Game) -> str:
+    """What a policy sees that plays there: ``"history"`` in an environment that shows it."""
+    shown = getattr(getattr(given, "unwrapped", given), "layout", game.layout)
+    if callable(getattr(given, "get_attr", None)):  # a VecEnv of SB3
+        shown = given.get_attr("layout")[0]
+    return "history" if shown == layout_of(game, "history") else "position"
+
+
+def _network(policy: Any, game: Game, size: int) -> torch.nn.Module:
     """The module of a policy: itself, or what an SB3 model consists of."""
     normalize = None
     if not isinstance(policy, torch.nn.Module) and isinstance(getattr(policy, "policy", None), torch.nn.Module):
@@ -188,7 +200,7 @@ def _network(policy: Any, game: Game) -> torch.nn.Module:
     sb3 = sys.modules.get("stable_baselines3.common.policies")  # who has such a model has imported it
     if sb3 is None or not isinstance(policy, sb3.BasePolicy):
         return policy
-    inputs = _Inputs(policy.observation_space, game, normalize)
+    inputs = _Inputs(policy.observation_space, game, size, normalize)
     for name in ("q_net", "quantile_net"):
         if hasattr(policy, name):
             return _QNetwork(getattr(policy, name), inputs)
@@ -200,10 +212,10 @@ def _network(policy: Any, game: Game) -> torch.nn.Module:
     )
 
 
-def _positions(game: Game) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
+def _positions(game: Game, observation: str) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
     """Observations ``(B, D)`` and masks ``(B, A)`` of random play, each at another move of a match."""
     options: dict[str, Any] = {"num_players": game.num_players, "num_deals": game.num_deals, **game.options}
-    games, rng = BatchEnv(game.name, POSITIONS, **options), np.random.default_rng(0)
+    games, rng = BatchEnv(game.name, POSITIONS, observation=observation, **options), np.random.default_rng(0)
     games.reset(seed=0)
     for move in range(1, POSITIONS):
         likes = rng.random(games.action_masks[move:].shape)
@@ -220,7 +232,7 @@ def _evaluate(
         ValueError: if it does not take such arrays, or returns something else.
     """
     wanted = (
-        f"{game.name} with {game.num_players} players has observations (B, {game.layout.size}) and action masks "
+        f"{game.name} with {game.num_players} players has observations (B, {observations.shape[1]}) and action masks "
         f"(B, {game.num_actions}), and expects logits (B, {game.num_actions})"
     )
     given = torch.from_numpy(observations), torch.from_numpy(masks)
@@ -254,9 +266,9 @@ def _for_inference(module: torch.nn.Module) -> Iterator[None]:
             part.training = mode
 
 
-def _to_onnx(network: _Exported, game: Game) -> Any:
+def _to_onnx(network: _Exported, game: Game, size: int) -> Any:
     """The module as an ONNX model, for any number of rows."""
-    example = torch.zeros(2, game.layout.size), torch.ones(2, game.num_actions)
+    example = torch.zeros(2, size), torch.ones(2, game.num_actions)
     batch = torch.export.Dim("batch")
     with _quiet_exporter():
         program = torch.onnx.export(

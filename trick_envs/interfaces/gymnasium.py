@@ -219,7 +219,8 @@ class SeatEnv(gymnasium.Env[Observation, np.int64]):
             return int(kernels.random_action(self.states, 0, self._stream))
         seen = self.aec.observe(self.aec.agent_selection)
         observations, masks = seen["observation"][None], seen["action_mask"][None]
-        return int(self._opponents.act(player, observations, masks, self.states)[0])
+        plays = self.aec.plays if self.aec.knows_order else None
+        return int(self._opponents.act(player, observations, masks, self.states, plays)[0])
 
     def _observe(self) -> tuple[Observation, Info]:
         seen = self.aec.observe(self._agent)

@@ -323,7 +323,9 @@ class VectorSeatEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]])
         if compiled == RANDOM_PLAYER:
             return np.array([kernels.random_action(self.states, i, self._streams) for i in rows.tolist()], np.int64)
         observations, masks = self._observe(rows, self.states["seat"].astype(np.int64))
-        return self._opponents.act(number, observations, masks, self.states[rows])
+        log = self._log
+        plays = None if log is None else lambda: log.plays(rows, self.states["seat"][rows].astype(np.int64))
+        return self._opponents.act(number, observations, masks, self.states[rows], plays)
 
     def _forfeit(self, ended: Rows, rewards: npt.NDArray[np.float64]) -> None:
         """What learners get whose illegal action is what has just ended their match."""

@@ -9,6 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from trick_envs.agents import Actions, Agent
+from trick_envs.agents.agent import HistoryAgent, ask, takes_history
+from trick_envs.engine.game import Game
+from trick_envs.engine.history import Events, PlayLog, history_layout
 from trick_envs.engine.inspect import observe
 from trick_envs.engine.registry import load_game
 from trick_envs.engine.rng import checked_seed
@@ -32,12 +35,16 @@ class Table(Protocol):
 class Tables(Protocol):
     """Many games in lock step: a ``BatchEnv``."""
 
+    game: Game
     observations: npt.NDArray[np.int8]
     action_masks: npt.NDArray[np.int8]
     seats: npt.NDArray[np.int64]
 
     @property
     def states(self) -> States: ...
+    @property
+    def knows_order(self) -> bool: ...
+    def plays(self) -> Events: ...
 
 
 def play_on(table: Table, choose: Callable[[int], int], learner: int = NOBODY) -> None:
@@ -72,11 +79,26 @@ def play_match(
 def play_out(match: Match, agents: Mapping[int, Agent]) -> None:
     """Plays a match to its end, with a player for every seat."""
 
-    def choose(seat: int) -> int:
-        observation, mask = observe(match.game, match.states, seat)
-        return int(agents[seat].act(observation[None], mask[None], match.states)[0])
+    play_on(match, lambda seat: choose_action(match, agents[seat]))
 
-    play_on(match, choose)
+
+def choose_action(match: Match, agent: Agent | HistoryAgent) -> int:
+    """The action that a player names for the seat to act."""
+    game, (observation, mask) = match.game, observe(match.game, match.states, match.seat)
+    if not takes_history(agent):
+        return int(ask(agent, game, observation[None], mask[None], match.states)[0])
+    log, seen = log_of(match), np.zeros((1, history_layout(game).size), np.float32)
+    seen[0, : len(observation)] = observation
+    row, seat = np.zeros(1, np.int64), np.array([match.seat])
+    log.write(row, seat, seen)
+    return int(ask(agent, game, seen, mask[None], match.states, lambda: log.plays(row, seat))[0])
+
+
+def log_of(match: Match) -> PlayLog:
+    """What has been played in a match, in a log of one game."""
+    log = PlayLog(match.game, 1)
+    log.load(match.logged())
+    return log
 
 
 def choose_actions(
@@ -99,5 +121,7 @@ def choose_actions(
         mine = np.flatnonzero(turn == number)
         if len(mine):
             asked = rows[mine]
-            actions[mine] = player.act(tables.observations[asked], tables.action_masks[asked], tables.states[asked])
+            seen = tables.observations[asked], tables.action_masks[asked], tables.states[asked]
+            plays = (lambda asked=asked: tables.plays()[asked]) if tables.knows_order else None
+            actions[mine] = ask(player, tables.game, *seen, plays)
     return actions

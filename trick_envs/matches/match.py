@@ -19,6 +19,7 @@ import numpy.typing as npt
 from trick_envs.engine.batch import reward_mode
 from trick_envs.engine.direct import direct
 from trick_envs.engine.game import Game
+from trick_envs.engine.history import LoggedDeal
 from trick_envs.engine.inspect import dealt, phase_name, why_illegal
 from trick_envs.engine.kernels.playing import DEAL_ENDED, ILLEGAL, MATCH_ENDED
 from trick_envs.engine.rng import checked_seed
@@ -161,6 +162,10 @@ class Match:
             return None
         bits = int(self.game.kernels.winners_bits(self.states))
         return [seat for seat in range(self.game.num_players) if (bits >> seat) & 1]
+
+    def logged(self) -> list[LoggedDeal]:
+        """The deals so far, as histories are made of them."""
+        return [LoggedDeal(deal.dealer, deal.order, [action for _, action in deal.actions]) for deal in self.deals]
 
     def record(self) -> Record:
         """The match so far, as a JSON-serialisable dict that never changes once returned.

@@ -11,8 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from trick_envs.agents import Agent, make_agent
+from trick_envs.agents.agent import ask
 from trick_envs.deprecation import warn_renamed
 from trick_envs.engine.game import Game
+from trick_envs.engine.history import Events
 from trick_envs.engine.inspect import why_illegal
 from trick_envs.engine.kernels.seats import GREEDY_PLAYER, ILLEGAL_MODES, RANDOM_PLAYER
 from trick_envs.engine.rng import MAX_SEED
@@ -88,17 +90,23 @@ class Opponents:
                 agent.seed((seed + number) % (MAX_SEED + 1))
 
     def act(
-        self, number: int, observations: npt.NDArray[np.float32], action_masks: npt.NDArray[np.int8], states: States
+        self,
+        number: int,
+        observations: npt.NDArray[np.float32],
+        action_masks: npt.NDArray[np.int8],
+        states: States,
+        plays: Callable[[], Events] | None = None,
     ) -> npt.NDArray[np.int64]:
-        """The actions of agent ``number``, ``(B,) int64``.
+        """The actions of agent ``number``, ``(B,) int64``. ``plays`` gives those of these games, where they are known.
 
         Raises:
             IllegalAction: names the agent and the rule.
             ValueError: if there is not one action per row; names the agent.
         """
         agent = self.agents[number]
+        named: object
         if hasattr(agent, "act"):
-            named = agent.act(observations[:, : self.game.layout.size], action_masks, states)
+            named = ask(cast(Agent, agent), self.game, observations, action_masks, states, plays)
         else:
             named = agent(observations, action_masks)
         actions = np.asarray(named)

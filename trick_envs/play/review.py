@@ -26,6 +26,7 @@ from trick_envs.engine.registry import load_game
 from trick_envs.engine.rng import MAX_SEED
 from trick_envs.engine.state import PHASES, States
 from trick_envs.matches.events import Play, match_after, plays_of
+from trick_envs.matches.loop import choose_action
 from trick_envs.matches.match import Match
 from trick_envs.play.advice import points
 from trick_envs.play.characters import PERSON
@@ -408,8 +409,7 @@ def _greedy_spread(game: Game) -> float:
     for seed in range(64):
         match = Match(one_deal, seed)
         while not match.over:
-            observation, mask = observe(one_deal, match.states, match.seat)
-            match.step(int(greedy.act(observation[None], mask[None], match.states)[0]))
+            match.step(choose_action(match, greedy))
         scores.append([int(score) for score in match.states["score"][0][: game.num_players]])
     return float(np.std([_margin(game, score, seat) for score in scores for seat in range(game.num_players)]))
 
@@ -553,8 +553,7 @@ def duplicate(match: Match, spec: str, seconds: float | None = None) -> Duplicat
     while not again.over and (match.over or len(again.deals) <= len(deals)):
         if limit is not None and time.monotonic() > limit:
             return None
-        observation, mask = observe(game, again.states, again.seat)
-        again.step(int(agents[again.seat].act(1).act(observation[None], mask[None], again.states)[0]))
+        again.step(choose_action(again, agents[again.seat].act(1)))
     scores = [deal.score for deal in again.deals if deal.score is not None]
     return Duplicate(spec, _total(scores), len(scores), _total(deals))
 

@@ -19,6 +19,7 @@ from trick_envs.engine.state import States
 from trick_envs.errors import InputError
 from trick_envs.files import write_json
 from trick_envs.matches.events import Play, match_after, number_of_plays, play, plays_of, tell_all
+from trick_envs.matches.loop import choose_action
 from trick_envs.matches.match import Match
 from trick_envs.matches.replay import replay
 from trick_envs.matches.seating import checked_seat
@@ -187,9 +188,8 @@ class Session:
             ValueError: if the player names an illegal card.
         """
         seat, states = self.acts, self.match.states
-        observation, mask = observe(self.game, states, seat)
-        action = int(self.agents[seat].act(busy).act(observation[None], mask[None], states)[0])
-        if not mask[action]:
+        action = choose_action(self.match, self.agents[seat].act(busy))
+        if not observe(self.game, states, seat)[1][action]:
             raise InputError(f"{self.players[seat]} plays {self.game.deck.names[action]}, which is illegal")
         return action
 

@@ -5,17 +5,20 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 
 from trick_envs.agents import Actions, Agent
-from trick_envs.agents.agent import Masks, Observations
+from trick_envs.agents.agent import observation_for
 from trick_envs.agents.policy_files import PolicyFiles, make_agent_from
 from trick_envs.engine.batch import BatchEnv
 from trick_envs.engine.game import Game
-from trick_envs.engine.state import States
 from trick_envs.evaluation.arena.schedule import Plan, Player
 from trick_envs.evaluation.duplicate import Result, make_result, play_margins, reverse_margins, short_name
 from trick_envs.evaluation.intervals import half_width_95, half_width_at_any_time_95
 from trick_envs.evaluation.seeds import Purpose
+from trick_envs.matches.loop import choose_actions
 
 CHUNK = 20  # deals that are played and saved together, and after which a pair checks whether it may stop
 MIN_DEALS = 100  # before a pair may stop early: with fewer deals the estimate of the interval itself is too noisy
@@ -58,11 +61,12 @@ class _Timed:
 
     def __init__(self, agent: Agent) -> None:
         self.name, self.seed = agent.name, agent.seed
+        self.observation = observation_for(agent)
         self._agent, self.decisions, self.seconds = agent, 0, 0.0
 
-    def act(self, observations: Observations, action_masks: Masks, states: States | None = None) -> Actions:
+    def act(self, *seen: Any) -> Actions:
         began = time.perf_counter()
-        actions = self._agent.act(observations, action_masks, states)
+        actions = self._agent.act(*seen)
         self.seconds += time.perf_counter() - began
         self.decisions += len(actions)
         return actions
@@ -76,9 +80,9 @@ def _agent(player: Player, game: Game, files: PolicyFiles) -> Agent:
     if (player, game) in _agents:
         return _agents[player, game]
     agent = _agents[player, game] = make_agent_from(files, player.spec, game)
-    games = BatchEnv(game.name, 1, game.num_players, 1, "score", **game.options)
+    games = BatchEnv(game.name, 1, game.num_players, 1, "score", observation=observation_for(agent), **game.options)
     games.reset(0)
-    agent.act(games.observations, games.action_masks, games.states)  # compilation is no part of its speed
+    choose_actions(games, (agent,), np.zeros((1, game.num_players), np.int64), np.zeros(1, np.int64))  # compiles it
     return agent
 
 
