@@ -25,7 +25,7 @@ from trick_envs.errors import IllegalAction, InputError
 from trick_envs.interfaces.rendering import ALL, FPS, MODES, Rendered, Rendering
 from trick_envs.matches.fixed_deals import GivenDeal, read_dealer, read_deals
 from trick_envs.matches.loop import log_of
-from trick_envs.matches.match import Match
+from trick_envs.matches.match import Match, logged
 from trick_envs.matches.record import Record
 from trick_envs.matches.viewing import match_view
 from trick_envs.view import TableView
@@ -166,7 +166,7 @@ class RawEnv(AECEnv[str, Observation, int | None]):
         self._recall: Recall | None = None
         if self._shows_history:
             self._log = PlayLog(self.game, 1)
-            self._log.load(match.logged()[-1:])
+            self._log.load(logged(match)[-1:])
             self._observe_position, self._observe = self._observe, self._observe_history
             self._play = self._play_and_log
         self.agents = self.possible_agents[:]
@@ -344,7 +344,7 @@ class RawEnv(AECEnv[str, Observation, int | None]):
             raise RuntimeError("history() needs a match: call reset() first")
         if self._recall is None:
             self._recall = Recall(self.game)
-        return self._recall.history(self._match.logged(), number)
+        return self._recall.history(logged(self._match), number)
 
     @property
     def knows_order(self) -> bool:

@@ -16,7 +16,7 @@ from trick_envs.engine.inspect import observe
 from trick_envs.engine.registry import load_game
 from trick_envs.engine.rng import checked_seed
 from trick_envs.engine.state import States
-from trick_envs.matches.match import Match
+from trick_envs.matches.match import Match, logged
 from trick_envs.matches.record import Record
 
 NOBODY = -1
@@ -97,7 +97,7 @@ def choose_action(match: Match, agent: Agent | HistoryAgent) -> int:
 def log_of(match: Match) -> PlayLog:
     """What has been played in a match, in a log of one game."""
     log = PlayLog(match.game, 1)
-    log.load(match.logged())
+    log.load(logged(match))
     return log
 
 

@@ -163,10 +163,6 @@ class Match:
         bits = int(self.game.kernels.winners_bits(self.states))
         return [seat for seat in range(self.game.num_players) if (bits >> seat) & 1]
 
-    def logged(self) -> list[LoggedDeal]:
-        """The deals so far, as histories are made of them."""
-        return [LoggedDeal(deal.dealer, deal.order, [action for _, action in deal.actions]) for deal in self.deals]
-
     def record(self) -> Record:
         """The match so far, as a JSON-serialisable dict that never changes once returned.
 
@@ -282,3 +278,8 @@ def _given(listed: Any, game: Game) -> list[GivenDeal]:
             raise InputError("a saved match with cards that are not the deck")
         found.append(GivenDeal(None if order is None else tuple(map(int, order)), dealer))
     return found
+
+
+def logged(match: Match) -> list[LoggedDeal]:
+    """The deals of a match so far, as histories are made of them."""
+    return [LoggedDeal(deal.dealer, deal.order, [action for _, action in deal.actions]) for deal in match.deals]
