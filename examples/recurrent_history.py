@@ -7,6 +7,7 @@ import torch
 from torch import nn
 
 from trick_envs import BatchEnv, make_agent
+from trick_envs.evaluation.duplicate import evaluate
 
 DECISIONS = int(sys.argv[1]) if len(sys.argv) > 1 else 250_000
 GAMES, DEALS, EPOCHS, CLIP, ENTROPY, RATE = 256, 1000, 4, 0.2, 0.01, 2e-3
@@ -32,12 +33,19 @@ class Network(nn.Module):
         return torch.where(mask > 0, found[..., 1:], -1e8), found[..., 0]
 
 
-def decide(games):
-    seats, time = torch.from_numpy(games.seats.copy()), torch.full((games.num_envs, 1), games.plays().shape[1])
-    seen, mask = torch.from_numpy(games.observations.astype(np.float32)), torch.from_numpy(games.action_masks.copy())
+def decide(seats, plays, *seen):  # observations and masks
+    seats, *seen = (torch.from_numpy(each.astype(np.float32)) for each in (seats, *seen))
     with torch.no_grad():
-        logits, value = network(games.plays(), seats, time, seen[:, None], mask[:, None])
-    return torch.distributions.Categorical(logits=logits[:, 0]), value[:, 0], seats, seen, mask
+        times = torch.full((len(seats), 1), plays.shape[1])
+        logits, value = network(plays, seats.long(), times, *(each[:, None] for each in seen))
+    return torch.distributions.Categorical(logits=logits[:, 0]), value[:, 0], seats.long(), *seen
+
+
+class Player:  # that is told the order of play: a HistoryAgent
+    name, observation, seed = "GRU", "history", lambda self, seed: None
+
+    def act(self, observations, action_masks, states, plays):
+        return decide(states["seat"], plays, observations, action_masks)[0].logits.argmax(1).numpy()
 
 
 network = Network()
@@ -46,8 +54,9 @@ envs.reset(seed=1)
 for update in range(rounds := max(1, DECISIONS // (GAMES * plays_of_a_deal))):
     steps = []
     for _ in range(plays_of_a_deal):  # every game is one deal, and all of them end with the same step
-        choice, value, seats, seen, mask = decide(envs)
-        action, plays = choice.sample(), envs.plays()
+        plays = envs.plays()
+        choice, value, seats, seen, mask = decide(envs.seats, plays, envs.observations, envs.action_masks)
+        action = choice.sample()
         paid, _ = envs.step(action.numpy())
         steps.append((seats, seen, mask, action, choice.log_prob(action), value))
     seats, *parts = (torch.stack(part, 1) for part in zip(*steps, strict=True))  # (GAMES, plays, …)
@@ -70,15 +79,5 @@ for update in range(rounds := max(1, DECISIONS // (GAMES * plays_of_a_deal))):
         loss.backward()
         optimizer.step()
 
-greedy, margins = make_agent("greedy", game), []
-for own in range(n):  # alone among greedy players, every deal once in every seat
-    games = BatchEnv("donguri", DEALS, num_players=n, num_deals=1, reward="zero_sum", observation="history")
-    games.reset(seed=10**9)
-    for _ in range(plays_of_a_deal):
-        others = greedy.act(games.observations, games.action_masks, games.states)
-        paid, _ = games.step(np.where(games.seats == own, decide(games)[0].logits.argmax(1).numpy(), others))
-    margins.append(paid[:, own] * n / (n - 1))  # over the mean of the others
-means = np.mean(margins, 0)
-print(
-    f"{means.mean():+.2f} ± {1.96 * means.std() / len(means) ** 0.5:.2f} points per deal over greedy, {DEALS:,} deals"
-)
+result = evaluate(game, Player(), make_agent("greedy", game), DEALS)
+print(f"{result.margin_as_one:+.2f} ± {result.half_width_as_one:.2f} points per deal over greedy, {DEALS:,} deals")
