@@ -88,8 +88,10 @@ class SearchAgent:
         plays: Events | None = None,
     ) -> Actions:
         """Searches, row by row; ``plays`` are for a baseline that wants to know the order of play."""
-        known, order = required(states, self.name), None if plays is None else lambda: plays
-        baselines = np.asarray(ask(self._baseline, self.game, observations, action_masks, known, order))
+        if plays is None or self.observation == "position":
+            return self._search(observations, action_masks, states)[0]
+        known = required(states, self.name)
+        baselines = np.asarray(ask(self._baseline, self.game, observations, action_masks, known, lambda: plays))
         return self._search(observations, action_masks, states, baselines)[0]
 
     def compare(
