@@ -14,8 +14,8 @@ import numpy.typing as npt
 from trick_envs.agents.agent import Actions, Masks, Observations
 from trick_envs.agents.chance import Chance, pick
 from trick_envs.engine.game import Game
-from trick_envs.engine.history import Events, history_layout, with_history
-from trick_envs.engine.observation import VERSION, Layout
+from trick_envs.engine.history import Events, layout_of
+from trick_envs.engine.observation import VERSION
 from trick_envs.engine.state import States
 from trick_envs.errors import InputError, MissingExtraError
 
@@ -25,11 +25,6 @@ if TYPE_CHECKING:
 METADATA_KEY = "trick_envs"
 FORMAT = 1
 ILLEGAL = -1e8  # the logit of an action that is not legal, as in sb3-contrib
-
-
-def layout_of(game: Game, observation: str = "position") -> Layout:
-    """The blocks of an observation, ``"position"`` or ``"history"``."""
-    return history_layout(game) if with_history(observation) else game.layout
 
 
 def observation_version(game: Game, observation: str = "position") -> str:
@@ -150,11 +145,7 @@ class PolicyAgent:
         return np.asarray(logits), np.asarray(values).reshape(-1)
 
     def act(
-        self,
-        observations: Observations,
-        action_masks: Masks,
-        states: States | None = None,
-        plays: Events | None = None,
+        self, observations: Observations, action_masks: Masks, states: States | None = None, plays: Events | None = None
     ) -> Actions:
         """The best action for every row, or one drawn from the policy's distribution: ``(B,) int64``."""
         logits, _ = self.evaluate(observations, action_masks)

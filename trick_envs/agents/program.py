@@ -79,11 +79,7 @@ class ProgramAgent:
         self._chance = Chance(seed)
 
     def act(
-        self,
-        observations: Observations,
-        action_masks: Masks,
-        states: States | None = None,
-        plays: Events | None = None,
+        self, observations: Observations, action_masks: Masks, states: States | None = None, plays: Events | None = None
     ) -> Actions:
         """The program's card for every row, ``(B,) int64``.
 

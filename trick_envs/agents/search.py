@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from trick_envs.agents.agent import Actions, Agent, Masks, Observations, ask, observation_for, required
+from trick_envs.agents.agent import Actions, Agent, Masks, Observations, observation_for, required, takes_history
 from trick_envs.agents.greedy import GreedyAgent
 from trick_envs.engine.game import Game
 from trick_envs.engine.history import Events
@@ -81,18 +81,11 @@ class SearchAgent:
         self._baseline.seed(seed)
 
     def act(
-        self,
-        observations: Observations,
-        action_masks: Masks,
-        states: States | None = None,
-        plays: Events | None = None,
+        self, observations: Observations, action_masks: Masks, states: States | None = None, plays: Events | None = None
     ) -> Actions:
         """Searches, row by row; ``plays`` are for a baseline that wants to know the order of play."""
-        if plays is None or self.observation == "position":
-            return self._search(observations, action_masks, states)[0]
-        known = required(states, self.name)
-        baselines = np.asarray(ask(self._baseline, self.game, observations, action_masks, known, lambda: plays))
-        return self._search(observations, action_masks, states, baselines)[0]
+        order = () if plays is None or not takes_history(self._baseline) else (plays,)
+        return self._search(observations, action_masks, states, None, order)[0]
 
     def compare(
         self, observations: Observations, action_masks: Masks, states: States | None = None,
@@ -116,12 +109,13 @@ class SearchAgent:
         )
 
     def _search(
-        self, observations: Observations, action_masks: Masks, states: States | None, baselines: Actions | None = None
-    ) -> tuple[Actions, Actions, Records]:
+        self, observations: Observations, action_masks: Masks, states: States | None,
+        baselines: Actions | None = None, order: tuple[Events, ...] = (),
+    ) -> tuple[Actions, Actions, Records]:  # fmt: skip
         """The choices, the baselines, and what is known of every action, ``(B, WIDTH)`` of ``COMPARISON``."""
         states = required(states, self.name)
         if baselines is None:
-            baselines = np.asarray(self._baseline.act(observations, action_masks, states))
+            baselines = np.asarray(self._baseline.act(observations, action_masks, states, *order))
         actions, sums = baselines.copy(), np.zeros((len(states), WIDTH), COMPARISON)
         kernels, streams = self.game.kernels, np.zeros(len(states), np.uint64)
         if self._method == "pimc":

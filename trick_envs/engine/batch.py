@@ -18,7 +18,7 @@ from trick_envs.engine.cache import jit_disabled
 from trick_envs.engine.changeover import Switch
 from trick_envs.engine.direct import direct
 from trick_envs.engine.game import Game
-from trick_envs.engine.history import Events, PlayLog, Recall, history_layout, with_history
+from trick_envs.engine.history import Events, PlayLog, Recall, layout_of, with_history
 from trick_envs.engine.inspect import why_illegal
 from trick_envs.engine.kernels.playing import REWARDS
 from trick_envs.engine.rng import MAX_SEED, checked_seed, fresh_seed
@@ -91,7 +91,7 @@ class BatchEnv:
         self._mode = reward_mode(reward)
         self._states = np.zeros(num_envs, self.game.dtype)
         self._log = PlayLog(self.game, self.num_envs) if with_history(observation) else None
-        self.layout = self.game.layout if self._log is None else history_layout(self.game)
+        self.layout = layout_of(self.game, observation)
         self.observations = np.zeros((num_envs, self.layout.size), np.int8)
         self._seen = self.observations  # what the kernels write
         if self._log is not None:

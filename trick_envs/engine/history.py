@@ -70,6 +70,11 @@ def history_layout(game: Game) -> Layout:
     )
 
 
+def layout_of(game: Game, observation: str = "position") -> Layout:
+    """The blocks of an observation, ``"position"`` or ``"history"``."""
+    return history_layout(game) if with_history(observation) else game.layout
+
+
 @dataclass
 class LoggedDeal:
     """A deal, as far as it has been played: ``dealer``, ``order`` as in the record, and the actions in order."""

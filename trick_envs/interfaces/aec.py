@@ -15,7 +15,7 @@ from pettingzoo.utils.env_logger import EnvLogger
 from trick_envs.engine.batch import reward_mode
 from trick_envs.engine.direct import direct
 from trick_envs.engine.game import Game
-from trick_envs.engine.history import Events, PlayLog, Recall, history_layout, with_history
+from trick_envs.engine.history import Events, Recall, layout_of, with_history
 from trick_envs.engine.inspect import phase_name, why_illegal
 from trick_envs.engine.kernels.observing import ROOM_BEHIND
 from trick_envs.engine.observation import Layout
@@ -86,7 +86,7 @@ class RawEnv(AECEnv[str, Observation, int | None]):
     ) -> None:
         super().__init__()
         self._shows_history = with_history(observation)
-        self._layout = history_layout(game) if self._shows_history else game.layout
+        self._layout = layout_of(game, observation)
         self._rendering, self.render_observer = Rendering(game, render_mode, render_view), 0
         self.game, self.reward, self.render_mode = game, reward, render_mode
         name = f"{game.name}_v{game.type.version}"
@@ -165,8 +165,7 @@ class RawEnv(AECEnv[str, Observation, int | None]):
         )
         self._recall: Recall | None = None
         if self._shows_history:
-            self._log = PlayLog(self.game, 1)
-            self._log.load(logged(match)[-1:])
+            self._log = log_of(match)
             self._observe_position, self._observe = self._observe, self._observe_history
             self._play = self._play_and_log
         self.agents = self.possible_agents[:]
@@ -355,7 +354,8 @@ class RawEnv(AECEnv[str, Observation, int | None]):
         """The plays of the match as the seat to act saw them, ``(1, T, 4) int16``, as ``BatchEnv.plays()``."""
         if self._match is None:
             raise RuntimeError("plays() needs a match: call reset() first")
-        return log_of(self._match).plays(_ONLY_ROW, np.array([self._match.seat]))
+        log = self._log if self._shows_history else log_of(self._match)
+        return log.plays(_ONLY_ROW, np.array([self._match.seat]))
 
     def get_state(self) -> bytes:
         """The running match, including its record, as bytes for ``set_state``.

@@ -22,9 +22,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trick_envs.agents.policy import ILLEGAL, METADATA_KEY, PolicyAgent, layout_of, policy_metadata
+from trick_envs.agents.policy import ILLEGAL, METADATA_KEY, PolicyAgent, policy_metadata
 from trick_envs.engine.batch import BatchEnv
 from trick_envs.engine.game import Game
+from trick_envs.engine.history import layout_of
 from trick_envs.engine.registry import load_game
 from trick_envs.errors import InputError, InputTypeError, MissingExtraError
 from trick_envs.files import replacing

@@ -15,7 +15,7 @@ from gymnasium.vector.utils import batch_space
 
 from trick_envs.engine.arguments import load_game_for
 from trick_envs.engine.batch import reward_mode
-from trick_envs.engine.history import Events, PlayLog, Recall, history_layout, with_history
+from trick_envs.engine.history import Events, PlayLog, Recall, layout_of, with_history
 from trick_envs.engine.inspect import why_illegal
 from trick_envs.engine.kernels.seats import END_MATCH, GREEDY_PLAYER, RAISE, RANDOM_PLAYER, SUBSTITUTE
 from trick_envs.engine.rng import MAX_SEED, checked_seed, fresh_seed
@@ -95,7 +95,7 @@ class VectorSeatEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]])
         self.autoreset_mode = _autoreset_mode(autoreset_mode)
         self.metadata = {"render_modes": [*_MODES], "render_fps": FPS, "autoreset_mode": self.autoreset_mode}
         self._log = PlayLog(self.game, self.num_envs) if with_history(observation) else None
-        self.layout = self.game.layout if self._log is None else history_layout(self.game)
+        self.layout = layout_of(self.game, observation)
         self._masking = Masking(self.game, self.layout, mask_key, observation_key, end_mask)
         self.single_observation_space = self._masking.space
         self.single_action_space = spaces.Discrete(self.game.num_actions)
@@ -322,9 +322,9 @@ class VectorSeatEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]])
             return actions
         if compiled == RANDOM_PLAYER:
             return np.array([kernels.random_action(self.states, i, self._streams) for i in rows.tolist()], np.int64)
-        observations, masks = self._observe(rows, self.states["seat"].astype(np.int64))
-        log = self._log
-        plays = None if log is None else lambda: log.plays(rows, self.states["seat"][rows].astype(np.int64))
+        seats, log = self.states["seat"].astype(np.int64), self._log
+        observations, masks = self._observe(rows, seats)
+        plays = None if log is None else lambda: log.plays(rows, seats[rows])
         return self._opponents.act(number, observations, masks, self.states[rows], plays)
 
     def _forfeit(self, ended: Rows, rewards: npt.NDArray[np.float64]) -> None:
