@@ -13,6 +13,7 @@ from trick_envs import game_names
 from trick_envs.agents import GreedyAgent
 from trick_envs.engine.registry import game_type, load_game
 from trick_envs.errors import InputError
+from trick_envs.files import read_json
 from trick_envs.matches.loop import play_match
 from trick_envs.matches.replay import replay
 from trick_envs.matches.transcript import narrate
@@ -166,6 +167,28 @@ def test_the_commands_write_and_tell_a_match(tmp_path: Path) -> None:
     for name in game_names():
         described = testing.CliRunner().invoke(app, ["games", name])
         assert load_game(name).layout.table() in described.output
+
+
+def test_a_record_that_begins_with_a_byte_order_mark_is_read_by_all_commands(tmp_path: Path) -> None:
+    """Notepad and PowerShell write one."""
+    testing = pytest.importorskip("typer.testing")
+    from trick_envs.cli import app
+    from trick_envs.play.session import Session
+
+    record, file = {**greedy_match("pepper", 3, 1), "players": ["person", "greedy", "greedy"]}, tmp_path / "match.json"
+    file.write_text(json.dumps(record), encoding="utf-8-sig")
+    assert file.read_bytes().startswith(b"\xef\xbb\xbf")
+    for command in (["replay"], ["review", "--worlds", "8"]):
+        told = testing.CliRunner().invoke(app, [*command, str(file)])
+        assert told.exit_code == 0, told.exception
+    assert Session.load(file).match.record()["deals"] == record["deals"]
+
+
+def test_what_is_not_json_is_told_with_its_file(tmp_path: Path) -> None:
+    for text in (b"{", b"\xff\xfe{\x00}\x00", b"[" * 100_000):
+        (tmp_path / "match.json").write_bytes(text)
+        with pytest.raises(InputError, match=r"match\.json: not readable as JSON: "):
+            read_json(tmp_path / "match.json")
 
 
 @pytest.mark.parametrize("content", [[], "record", None])

@@ -923,7 +923,7 @@ def test_a_full_server_makes_room_for_the_newest_only_if_another_game_is_idle():
 
 
 def test_a_record_is_shown_step_by_step_as_each_seat_saw_it(browser, record):
-    name = browser.post("/replays", record).json()["id"]
+    name = browser.post("/replays", "\ufeff".encode() + json.dumps(record).encode()).json()["id"]  # as Notepad saves it
     about = browser.get(f"/replays/{name}").json()
     plays = [play for deal in about["deals"] for trick in deal["tricks"] for play in trick["plays"]]
     assert [[seat, card] for _, seat, card, _ in plays] == record["deals"][0]["actions"]

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from trick_envs.errors import FolderInUseError, MissingExtraError
+from trick_envs.errors import FolderInUseError, InputError, MissingExtraError
 
 LOCK = ".lock"
 _TEMPORARY = re.compile(r"\..+\.[0-9a-f]{16}\.tmp")
@@ -42,6 +42,18 @@ def replacing(path: Path) -> Iterator[Path]:
         _sync_folder(path.parent)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def read_json(path: Path) -> Any:
+    """What a JSON file holds. A byte order mark, which editors on Windows write, is skipped.
+
+    Raises:
+        ValueError: if it is not JSON; names the file.
+    """
+    try:
+        return json.loads(path.read_text(encoding="utf-8-sig"))
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path}: not readable as JSON: {error}") from None
 
 
 def write_bytes(path: Path, content: bytes) -> None:

@@ -96,12 +96,10 @@ def replay(
     ] = None,
 ) -> None:
     """Print a match from its record, trick by trick, after checking every action; or make a page of it."""
+    from trick_envs.files import read_json
     from trick_envs.matches.transcript import narrate
 
-    try:
-        record = json.loads(file.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise InputError(f"{file}: not readable as JSON: {error}") from None
+    record = read_json(file)
     if html is None:
         print(narrate(record))
         return
@@ -131,17 +129,14 @@ def review(
 ) -> None:
     """Judge every play of a match: what it has cost, which were mistakes, and who has played how well."""
     from trick_envs.cli.progress import progress_bar
-    from trick_envs.files import write_json
+    from trick_envs.files import read_json, write_json
     from trick_envs.matches.replay import replay as replayed
     from trick_envs.matches.seating import checked_seat
     from trick_envs.play.characters import PERSON
     from trick_envs.play.review import review as judge
     from trick_envs.play.review import review_told
 
-    try:
-        record = json.loads(file.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise InputError(f"{file}: not readable as JSON: {error}") from None
+    record = read_json(file)
     match = replayed(record)
     if seat is not None:
         checked_seat(seat, match.game, "--seat")

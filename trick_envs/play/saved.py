@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import logging
 import os
 import re
@@ -16,7 +15,7 @@ from typing import Any
 
 from trick_envs.engine.registry import game_type
 from trick_envs.errors import InputError
-from trick_envs.files import write_json
+from trick_envs.files import read_json, write_json
 from trick_envs.play.characters import PERSON
 from trick_envs.play.session import Session
 
@@ -160,7 +159,7 @@ class SavedGames:
         path = self._shared_file(name)
         if not _ID.fullmatch(name) or not path.is_file():
             return None
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = read_json(path)
         return SameCards(name, found["first"], tuple(found["games"]))
 
     def join(self, name: str, game: str) -> None:
@@ -210,7 +209,7 @@ class SavedGames:
 
 def _read(path: Path) -> SavedGame | None:
     try:
-        record = json.loads(path.read_text(encoding="utf-8"))
+        record = read_json(path)
         return SavedGame(
             path.stem, record["game"], game_type(record["game"]).title, record["num_players"], record["num_deals"],
             len(record["deals"]), record["players"].index(PERSON), record["score"],

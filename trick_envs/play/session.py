@@ -5,7 +5,6 @@ The terminal and the page present it.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +16,7 @@ from trick_envs.engine.inspect import observe, why_illegal
 from trick_envs.engine.rng import MAX_SEED
 from trick_envs.engine.state import States
 from trick_envs.errors import InputError
-from trick_envs.files import write_json
+from trick_envs.files import read_json, write_json
 from trick_envs.matches.events import Play, match_after, number_of_plays, play, plays_of, tell_all
 from trick_envs.matches.loop import choose_action
 from trick_envs.matches.match import Match
@@ -104,7 +103,7 @@ class Session:
             ValueError: if the file holds none.
         """
         try:
-            record = json.loads(file.read_text(encoding="utf-8"))
+            record = read_json(file)
             players = record["players"]
         except (ValueError, TypeError, KeyError) as error:
             raise InputError(f"{file}: not saved by trick play ({type(error).__name__}: {error})") from None

@@ -52,7 +52,7 @@ def read_json(body: bytes) -> Any:
         ApiError: if it is not JSON; names line and column.
     """
     try:
-        return json.loads(body.decode("utf-8"), parse_constant=_no_constant)
+        return json.loads(body.decode("utf-8-sig"), parse_constant=_no_constant)
     except json.JSONDecodeError as error:
         raise ApiError(400, f"not readable as JSON: line {error.lineno}, column {error.colno}: {error.msg}") from None
     except UnicodeDecodeError as error:
