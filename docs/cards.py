@@ -8,7 +8,6 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from training.old_names import with_new_names
 from trick_envs.agents.pretrained import load_manifest, pretrained_file, pretrained_players
 from trick_envs.engine.game import GameType
 from trick_envs.engine.registry import game_names, game_type
@@ -41,11 +40,6 @@ def manifests(kind: GameType) -> list[dict[str, Any]]:
     return [load_manifest(pretrained_file(kind, players)) for players in pretrained_players(kind)]
 
 
-def command_of(manifest: dict[str, Any]) -> str:
-    """The command that measured the ladder, in the words of today."""
-    return str(manifest["ladder"]["command"]).replace("--publish", "--split test")
-
-
 def interval(result: dict[str, Any], kind: str = "") -> str:
     """A margin with its interval; ``kind`` is empty or ``_as_one``."""
     return f"{result[f'margin{kind}']:+.2f} ± {result[f'half_width{kind}']:.2f}"
@@ -69,7 +63,7 @@ def _told(kind: GameType) -> str:
 
 def _card(kind: GameType, manifest: dict[str, Any]) -> str:
     name = f"{manifest['game']}-{manifest['num_players']}"
-    config = with_new_names(manifest["config"], warn=False)
+    config = manifest["config"]
     network = config["network"]
     layers = f"shared over suits, {network['depth']} layers of {network['width']}"
     if network["kind"] != "suit_equivariant":
@@ -97,7 +91,7 @@ def _card(kind: GameType, manifest: dict[str, Any]) -> str:
     lines += [
         f"| `{one['opponent']}` | {interval(one)} | {interval(one, '_as_one')} | {one['deals']} |" for one in results
     ]
-    return "\n".join([*lines, "", "```bash", command_of(manifest), "```", ""])
+    return "\n".join([*lines, "", "```bash", manifest["ladder"]["command"], "```", ""])
 
 
 def _exploited(manifest: dict[str, Any]) -> str:

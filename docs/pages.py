@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from cards import cards_page, command_of, interval, ladder_drawing, manifests
+from cards import cards_page, interval, ladder_drawing, manifests
 from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
@@ -149,7 +149,7 @@ def _policies(kind: GameType) -> str:
             "Measured with:",
             "",
             "```bash",
-            *map(command_of, found),
+            *(manifest["ladder"]["command"] for manifest in found),
             "```",
             *(_replay(kind) if kind.default_players in pretrained_players(kind) else ()),
         ]

@@ -432,29 +432,6 @@ def test_the_test_split_is_played_on_other_deals_in_another_folder(
     assert "holds an arena with purpose 'validation', but this is 'test'" in str(refused.exception)
 
 
-def test_the_old_name_of_the_test_split_works_with_a_warning_and_continues_its_old_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    arguments = ["evaluate", "--game", "donguri", "--num-players", "3", "greedy", "random", "--deals"]
-    with pytest.warns(DeprecationWarning, match="--publish has been renamed: write --split test"):
-        assert CliRunner().invoke(app, [*arguments, "20", "--publish"]).exit_code == 0
-    new, old = Path("runs") / "arena-donguri-3-test", Path("runs") / "arena-donguri-3-publish"
-    new.rename(old)  # as the version before left it
-    text = (old / LOG).read_text()
-    (old / LOG).write_text(text.replace('"purpose": "test"', '"purpose": "publishing"'))
-    assert "publishing" in (old / LOG).read_text()
-    played = count_chunks(monkeypatch)
-    continued = CliRunner().invoke(app, [*arguments, "40", "--split", "test"])
-    assert continued.exit_code == 0, continued.output
-    assert [task.first for task in played] == [20]
-    assert not new.exists()
-    assert len(lines(old)) == 3
-    with pytest.warns(DeprecationWarning, match="--split test"):
-        both = CliRunner().invoke(app, [*arguments, "20", "--publish", "--split", "validation"])
-    assert "--publish is the old name of --split test" in str(both.exception)
-
-
 @pytest.mark.parametrize("workers", [1, 3])
 def test_a_pair_plays_until_it_is_decided_and_no_longer(tmp_path: Path, workers: int) -> None:
     play(tmp_path / "whole", "random", "greedy", deals=400)
@@ -608,15 +585,8 @@ def test_only_searching_players_are_played_deal_by_deal(policy: str) -> None:
     assert [task.deals for task in tasks if task is not None] == [CHUNK, 1, 1]
 
 
-def test_play_takes_the_number_of_deals_by_one_name_and_by_the_old_one_with_a_warning(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_play_takes_the_number_of_deals(monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[Any] = []
     monkeypatch.setattr("trick_envs.play.terminal.play_match", lambda *arguments: given.append(arguments[5]))
     assert CliRunner().invoke(app, ["play", "pepper", "--num-deals", "3"]).exit_code == 0
-    with pytest.warns(DeprecationWarning, match="--deals has been renamed: write --num-deals"):
-        assert CliRunner().invoke(app, ["play", "pepper", "--deals", "4"]).exit_code == 0
-    assert given == [3, 4]
-    with pytest.warns(DeprecationWarning, match="--num-deals"):
-        both = CliRunner().invoke(app, ["play", "pepper", "--deals", "4", "--num-deals", "4"])
-    assert "give only one of them" in str(both.exception)
+    assert given == [3]

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +22,7 @@ from training.config import RunConfig, load_config
 from training.ppo.best_response import BestResponseVecEnv, verdict
 from training.report.tracker import Monitor
 from trick_envs import BatchEnv, make_agent
-from trick_envs.cli import app, main
+from trick_envs.cli import app
 from trick_envs.engine.registry import load_game
 from trick_envs.errors import TrickEnvsError
 from trick_envs.evaluation.deviators import best_deviation, in_words, search_deviators
@@ -271,26 +269,6 @@ def test_the_best_response_command_finds_out_that_random_can_be_exploited(tmp_pa
     assert f"over random: {margin:+.2f} ± {half_width:.2f} points per deal (300 deals)" in result.output
     assert "random is exploitable by at least that" in result.output
     make_agent(str(folder / "policy.onnx"), load_game("pepper"))
-
-
-def test_the_old_names_of_the_command_and_of_its_option_work_with_a_warning(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    begun: list[RunConfig] = []
-    monkeypatch.setattr(run, "train", lambda config, *_: begun.append(config))
-    monkeypatch.setattr(
-        sys, "argv", ["trick", "exploit", "greedy", "--game", "donguri", "--start", "pretrained", "--search-deals", "0"]
-    )
-    with warnings.catch_warnings():
-        monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
-        with pytest.raises(SystemExit, match="0"):
-            main()
-    (config,) = begun
-    assert (config.opponent, config.init_from, config.network.kind) == ("greedy", "pretrained", "suit_equivariant")
-    told = capsys.readouterr().err
-    assert "warning: trick exploit has been renamed: write trick best-response." in told
-    assert "warning: --start has been renamed: write --init-from." in told
-    assert told.count("warning") == 2  # the policy that comes with the game was not written by the user
 
 
 @pytest.mark.usefixtures("no_report")

@@ -1,4 +1,4 @@
-"""A ``GameType`` that does not fit what compiled code relies on is an error; old names in a declaration still work."""
+"""A ``GameType`` that does not fit what compiled code relies on is an error."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from trick_envs.engine import batch, hooks
+from trick_envs.engine import batch
 from trick_envs.engine.cards import WORD, Deck
 from trick_envs.engine.game import Game, GameType, observation_layout, state_layout
-from trick_envs.engine.kernels import binding
 from trick_envs.engine.observation import Block
 from trick_envs.engine.registry import game_type
 from trick_envs.engine.state import LEAD, MAX_PLAYERS, OVER, State, number, numbers, option, place, place_per_seat
@@ -142,46 +141,10 @@ def test_features_that_write_more_than_their_blocks_say_are_an_error(monkeypatch
         games.reset(0)
 
 
-# --- old names ----------------------------------------------------------------------------------------------------
-
-
-def test_old_names_of_attributes_are_taken_with_a_warning_that_names_the_new_one() -> None:
-    given = {each.name: getattr(WHIST, each.name) for each in dataclasses.fields(WHIST)}
-    for old, new in (
-        ("demands", "legality_rules"),
-        ("secret_blocks", "hidden_blocks"),
-        ("suits_alike", "suit_symmetric"),
-    ):
-        arguments = {name: value for name, value in given.items() if name != new}
-        with pytest.warns(DeprecationWarning, match=rf"GameType\({old}=…\) .*write {new}=…"):
-            made = GameType(**arguments, **{old: given[new]})
-        assert getattr(made, new) is given[new]
-        with pytest.warns(DeprecationWarning, match=rf"GameType\.{old} .*write {new}"):
-            assert getattr(made, old) is given[new]
-        with pytest.raises(TypeError, match=f"{old} is the old name of {new}"):
-            GameType(**given, **{old: given[new]})
-
-
 def test_what_a_declaration_never_had_is_no_attribute() -> None:
     assert not hasattr(PEPPER, "dislikes")
     with pytest.raises(TypeError, match="dislikes"):
         changed(dislikes=1)
-
-
-def test_old_names_of_hooks_are_bound_with_a_warning_that_names_the_new_one() -> None:
-    module = types.ModuleType("old_rules")
-    for name in hooks.REQUIRED:
-        made = types.FunctionType((lambda state: 0).__code__, {"__name__": "old_rules"})
-        setattr(module, {"evaluate_card": "worth"}.get(name, name), made)
-    module.secrets = types.FunctionType((lambda state: 1).__code__, {"__name__": "old_rules"})  # type: ignore[attr-defined]
-    with pytest.warns(DeprecationWarning, match="^old: the hook") as warned:
-        bound = binding.bind_kernels([module], "old", "Old", PEPPER.folder, PEPPER.phases, False, lambda: True)
-    assert [str(each.message).partition(".")[0] for each in warned] == [
-        "old: the hook worth() has been renamed: write evaluate_card()",
-        "old: the hook secrets() has been renamed: write hidden_state()",
-    ]
-    assert bound.evaluate_card is module.worth
-    assert bound.hidden_state is module.secrets
 
 
 def test_layouts_of_the_games_are_those_that_were_checked() -> None:

@@ -14,8 +14,6 @@ import pytest
 from trick_envs.errors import FolderInUseError
 from trick_envs.files import locked, replacing, write_bytes, write_json, write_text
 
-pytest.importorskip("filelock")
-
 
 def test_a_file_is_on_the_disk_before_it_gets_its_name_and_then_so_is_its_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

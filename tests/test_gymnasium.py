@@ -507,16 +507,6 @@ def test_an_illegal_action_raises_and_changes_nothing():
     env.step(int(info["action_mask"].argmax()))
 
 
-def test_the_old_name_of_substitute_still_works_and_names_the_new_one():
-    with pytest.warns(
-        DeprecationWarning, match="illegal='random' has been renamed: write illegal='substitute'"
-    ) as told:
-        env = make(illegal="random", seat=0)
-    assert told[0].filename == __file__
-    _, info = env.reset(seed=1)
-    assert not env.step(int(info["action_mask"].argmin()))[2]
-
-
 @pytest.mark.parametrize("illegal", ["terminate", "raise", "substitute"])
 def test_an_error_of_the_drawing_is_no_illegal_action(illegal, monkeypatch):
     env = make(illegal=illegal, seat=0, render_mode="human").unwrapped

@@ -28,7 +28,6 @@ from training import release, run, shipped
 from training.config import ConfigError, RunConfig, dump_config, load_config, make_config
 from training.networks.initial import network_of
 from training.networks.policy import NetworkAgent
-from training.old_names import with_new_names
 from training.release import MAX_BYTES, finished_run, training_command
 from training.shipped import config_names, find_config
 from trick_envs import BatchEnv, load_game, make_agent
@@ -37,7 +36,7 @@ from trick_envs.agents.pretrained import load_manifest, manifest_file, policies_
 from trick_envs.cli import app
 from trick_envs.engine.game import Game
 from trick_envs.engine.registry import game_names, game_type
-from trick_envs.evaluation.arena import LOG, Player, make_plan, play_arena
+from trick_envs.evaluation.arena import Player, make_plan, play_arena
 from trick_envs.evaluation.duplicate import evaluate
 
 ROOT = Path(__file__).parent.parent
@@ -61,7 +60,7 @@ def check_release(name: str, players: int) -> dict[str, Any]:
     assert hashlib.sha256(content).hexdigest() == manifest["sha256"]
     assert len(content) == manifest["size"] <= MAX_BYTES
     assert (manifest["game"], manifest["num_players"]) == (name, players)
-    config = RunConfig.model_validate(with_new_names(manifest["config"], warn=False))
+    config = RunConfig.model_validate(manifest["config"])
     assert config.make_game() == load_game(name, players, config.num_deals)
     assert manifest["command"] == training_command(config)
     assert tuple(result["opponent"] for result in manifest["ladder"]["results"]) == LADDER
@@ -92,7 +91,7 @@ def test_training_can_go_on_from_every_policy(name: str, players: int) -> None:
     path = pretrained_file(game_type(name), players)
     game = load_game(name, players, 1)
     network = network_of("pretrained", game)
-    assert network == RunConfig.model_validate(with_new_names(load_manifest(path)["config"], warn=False)).network
+    assert network == RunConfig.model_validate(load_manifest(path)["config"]).network
     config = make_config(
         {"game": name, "num_players": players, "init_from": "pretrained", "network": network.model_dump()}, "a test"
     )
@@ -326,17 +325,6 @@ def test_releasing_a_policy_again_measures_its_ladder_again(folder: Path, tmp_pa
     assert not (finished / "release" / "validation").exists()
     assert (finished / "release" / "test").is_dir()
     assert [one["deals"] for one in load_manifest(folder / "donguri-3.onnx")["ladder"]["results"]] == [3, 3]
-
-
-def test_a_ladder_that_was_begun_under_the_old_name_is_continued(folder: Path, tmp_path: Path) -> None:
-    finished = finish(tmp_path / "run")
-    command("release", finished, "--deals", "2")
-    deals, old = finished / "release" / "test", finished / "release" / "publishing"
-    written = (deals / LOG).read_bytes()
-    deals.rename(old)
-    command("release", finished, "--deals", "2")
-    assert (old / LOG).read_bytes() == written
-    assert not deals.exists()
 
 
 def test_the_ladder_is_measured_on_other_deals_than_those_that_decide(folder: Path, tmp_path: Path) -> None:

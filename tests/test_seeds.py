@@ -207,16 +207,6 @@ def test_an_evaluation_chooses_unless_told_otherwise(resets: list[list[int]]) ->
     assert {seed for seeds in resets for seed in seeds} == set(match_seeds(Purpose.VALIDATION, 2, 0, 5).tolist())
 
 
-@pytest.mark.parametrize(("old", "new"), [("CHOOSING", Purpose.VALIDATION), ("PUBLISHING", Purpose.TEST)])
-def test_old_names_of_purposes_resolve_with_a_warning(old: str, new: Purpose) -> None:
-    with pytest.warns(DeprecationWarning, match=f"Purpose.{old} has been renamed: write Purpose.{new.name}"):
-        assert getattr(Purpose, old) is new
-    with pytest.warns(DeprecationWarning, match=f"write Purpose.{new.name}"):
-        assert Purpose[old] is new
-    with pytest.raises(AttributeError, match="Purpose has no member 'GUESSING'"):
-        getattr(Purpose, "GUESSING")  # noqa: B009 - mypy knows that there is none
-
-
 @pytest.mark.usefixtures("quick_export")
 def test_a_run_that_evaluates_on_a_single_deal_writes_strict_json_and_resumes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

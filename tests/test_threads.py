@@ -207,19 +207,6 @@ def test_threads_end_with_the_batch() -> None:
     assert not any(thread.is_alive() for thread in serving)
 
 
-def test_old_names_of_the_batch_still_work_with_a_warning() -> None:
-    games, twin = BatchEnv("pepper", 4), BatchEnv("pepper", 4)
-    for each in (games, twin):
-        each.reset(seed=2)
-    actions = first_legal(games)[[1, 3]]
-    twin.step(actions, env_ids=[1, 3])
-    with pytest.warns(DeprecationWarning, match=r"BatchEnv\.step\(rows=…\) .*write env_ids=…"):
-        games.step(actions, rows=[1, 3])
-    assert content(games) == content(twin)
-    with pytest.warns(DeprecationWarning, match=r"BatchEnv\.ends .*write BatchEnv\.terminated"):
-        assert games.ends is games.terminated
-
-
 @every_game
 def test_an_action_is_judged_by_the_position_after_a_change_to_the_states(name: str) -> None:
     """A step notes what is legal next, for a batch whose positions nobody else can change."""

@@ -6,7 +6,6 @@ import contextlib
 import itertools
 import json
 import pickle
-import re
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from training import old_names, run
+from training import run
 from training.config import ConfigError, RunConfig, apply_override, dump_config, load_config, read_yaml
 from training.report.tracker import Monitor
 from training.seeds import stream_seed
@@ -139,54 +138,9 @@ def test_overrides_replace_what_the_file_says(tmp_path: Path) -> None:
             load_config(tmp_path / "c.yaml", [wrong])
 
 
-OLD_NAMES: list[tuple[dict[str, Any], dict[str, Any]]] = [
-    ({"against": "greedy"}, {"opponent": "greedy"}),
-    ({"start": "policy.zip"}, {"init_from": "policy.zip"}),
-    ({"stages": [{"method": "ppo", "leash": 0.5}]}, {"stages": [{"method": "ppo", "kl_coef": 0.5}]}),
-    ({"stages": [{**LABELS, "window": 9}]}, {"stages": [{**LABELS, "replay_capacity": 9}]}),
-    ({"stages": [{**LABELS, "label_share": 0.5}]}, {"stages": [{**LABELS, "label_fraction": 0.5}]}),
-    ({"stages": [{**LABELS, "guests": ["random"]}]}, {"stages": [{**LABELS, "opponent_pool": ["random"]}]}),
-    ({"stages": [{**LABELS, "guest_share": 0.5}]}, {"stages": [{**LABELS, "opponent_fraction": 0.5}]}),
-    ({"stages": [{**LABELS, "sharpness": 2.0}]}, {"stages": [{**LABELS, "inverse_temperature": 2.0}]}),
-    ({"stages": [{**LABELS, "target": "pick"}]}, {"stages": [{**LABELS, "target": "argmax"}]}),
-    ({"stages": [LABELS, {**LABELS, "target": "leash"}]}, {"stages": [LABELS, {**LABELS, "target": "kl_prior"}]}),
-    ({"network": {"kind": "suits"}}, {"network": {"kind": "suit_equivariant"}}),
-    ({"network": {"kind": "perceptron"}}, {"network": {"kind": "mlp"}}),
-]
-
-
-def last_item(values: Any) -> tuple[str, Any]:
-    """The path and the value of the last leaf."""
-    path = []
-    while isinstance(values, (dict, list)) and values != ["random"]:
-        key = list(values)[-1] if isinstance(values, dict) else len(values) - 1
-        path.append(str(key))
-        values = values[key]
-    return ".".join(path), values
-
-
-@pytest.mark.parametrize(("old", "new"), OLD_NAMES, ids=[last_item(old)[0] for old, _ in OLD_NAMES])
-def test_the_old_name_of_a_key_or_value_works_with_a_warning_that_names_the_new_one(
-    tmp_path: Path, old: dict[str, Any], new: dict[str, Any]
-) -> None:
-    common = {"game": "donguri", "num_players": 3}
-    expected = load_config(write(tmp_path / "new.yaml", {**common, **new}))
-    (old_key, old_value), (new_key, new_value) = last_item(old), last_item(new)
-    changed = new_key.rpartition(".")[2] if new_key != old_key else new_value
-    with pytest.warns(DeprecationWarning, match=f"{re.escape(old_key)}.* has been renamed: write {changed}"):
-        assert load_config(write(tmp_path / "old.yaml", {**common, **old})) == expected
-    if "stages" in new:  # as they are in the file when a key of theirs is overridden
-        common["stages"] = [{"method": stage["method"]} for stage in new["stages"]]
-    path = write(tmp_path / "common.yaml", common)
-    with pytest.warns(DeprecationWarning, match=f"{re.escape(old_key)}.* has been renamed: write {changed}"):
-        assert load_config(path, [f"{old_key}={json.dumps(old_value)}"]) == expected
-    with pytest.warns(DeprecationWarning, match="renamed"):
-        assert load_config(tmp_path / "new.yaml", [f"{old_key}={json.dumps(old_value)}"]) == expected
-
-
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False, width=64)
 LEAVES = st.none() | st.booleans() | st.integers(-(2**63), 2**63) | NUMBERS | st.text("abcXYZ :-_.é{}[],'\"#&*!|>%@`")
-KEY = st.text("abcdefghijklmnopqrstuvwxyz_", min_size=1, max_size=12).filter(lambda key: key not in old_names.KEYS)
+KEY = st.text("abcdefghijklmnopqrstuvwxyz_", min_size=1, max_size=12)
 
 
 @given(
@@ -237,24 +191,6 @@ def test_an_exponent_needs_no_point_in_files_and_overrides(tmp_path: Path) -> No
         [1000.0, 5.0, -0.01],
         ["e3", "1e", "12e-", "1_e", 0x1E3],
     )
-
-
-def test_a_reward_scale_of_every_stage_becomes_one_of_the_run(tmp_path: Path) -> None:
-    stages = [{"method": "ppo", "reward_scale": 0.5}, {**LABELS, "reward_scale": 0.5}]
-    path = write(tmp_path / "old.yaml", {"game": "pepper", "stages": stages})
-    with pytest.warns(DeprecationWarning, match="reward_scale has been renamed"):
-        config = load_config(path)
-    assert config == load_config(write(tmp_path / "new.yaml", {
-        "game": "pepper", "reward_scale": 0.5, "stages": [{"method": "ppo"}, LABELS],
-    }))  # fmt: skip
-    with pytest.raises(ConfigError, match=r"reward_scale: expected one for all stages, not 0.2 and 0.5"):
-        load_config(path, ["stages.0.reward_scale=0.2"])
-
-
-def test_a_key_under_both_of_its_names_is_an_error(tmp_path: Path) -> None:
-    path = write(tmp_path / "both.yaml", {**SMALL, "against": "greedy", "opponent": "random"})
-    with pytest.raises(ConfigError, match="against: the old name of opponent, which is there, too"):
-        load_config(path)
 
 
 def test_a_config_survives_being_written_and_read(tmp_path: Path) -> None:

@@ -9,10 +9,8 @@ from stable_baselines3.common.callbacks import BaseCallback
 
 from training.config import PPO, RunConfig
 from training.ppo.algorithm import new_ppo, prepare
-from trick_envs import _moved
 
 ITERATIONS = 6
-__getattr__ = _moved.attributes(__name__)
 
 
 class _Stopwatch(BaseCallback):

@@ -15,7 +15,6 @@ import typer
 from training.shipped import config_names, find_config
 from trick_envs.cli.base import GameOption, JsonOption, PlayersOption, RayCommand, RayOption, WorkersOption, out
 from trick_envs.cli.evaluate import play_schedule, resumable_arena
-from trick_envs.deprecation import warn_renamed
 from trick_envs.errors import InputError
 from trick_envs.evaluation import bench
 
@@ -28,16 +27,7 @@ def add_to(app: typer.Typer) -> None:
     """Adds the commands to an application, and the section ``training`` to ``trick bench``."""
     for command in (train, best_response, release):
         app.command(cls=RayCommand)(command)
-    app.command("exploit", cls=_Exploit, hidden=True)(best_response)
     bench.add_section("training", "self-play PPO on 5-player Pepper, samples/s", _bench)
-
-
-class _Exploit(RayCommand):
-    """The old name of ``trick best-response``."""
-
-    def invoke(self, ctx: Any) -> Any:
-        warn_renamed("trick exploit", "trick best-response")
-        return super().invoke(ctx)
 
 
 def _bench() -> dict[str, float]:
@@ -109,7 +99,6 @@ def best_response(
         str | None,
         typer.Option("--init-from", help="For the initial weights: pretrained, or the policy.onnx of a run."),
     ] = None,
-    start: Annotated[str | None, typer.Option("--start", hidden=True)] = None,
     folder: Annotated[
         Path | None,
         typer.Option(
@@ -146,9 +135,6 @@ def best_response(
     if search_deals == 1:
         raise InputError("--search-deals: expected 0, or 2 deals or more")
 
-    if start is not None:
-        warn_renamed("--start", "--init-from")
-        init_from = init_from or start
     if resume and any(given is not None for given in (samples, deals, seed, init_from)):
         raise InputError(
             "--resume excludes --samples, --deals, --seed and --init-from: a run continues with its own config"
@@ -212,18 +198,13 @@ def release(
     with resumable_arena():
         meeting = None if force else found.meeting()
         if meeting is not None:
-            standings = play_schedule(meeting, _deals_folder(target, "validation", "choosing"), workers, ray)
+            standings = play_schedule(meeting, target / "validation", workers, ray)
             result = standings.results[str(found.policy), PRETRAINED]
             out.print(results_table([result], standings.title))
             if result.margin <= 0:
                 raise InputError(f"{found.policy} is not better than {found.target}, which stays (or use --force)")
-        ladder = play_schedule(found.ladder(deals), _deals_folder(target, "test", "publishing"), workers, ray)
+        ladder = play_schedule(found.ladder(deals), target / "test", workers, ray)
     results = [ladder.results[str(found.policy), rung] for rung in ladder.names[1:]]
     found.release(results)
     out.print(results_table(results, ladder.title))
     out.print(f"written: {found.target}, and its manifest", highlight=False, soft_wrap=True)
-
-
-def _deals_folder(folder: Path, name: str, old_name: str) -> Path:
-    """The folder for deals of a split; one that was begun under the split's old name is continued."""
-    return folder / old_name if (folder / old_name).is_dir() and not (folder / name).exists() else folder / name

@@ -9,7 +9,6 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from training.old_names import new_key, with_new_names
 from trick_envs.agents import make_agent
 from trick_envs.agents.spec import ROLLOUT, parse_spec
 from trick_envs.engine.game import Game
@@ -299,10 +298,9 @@ def load_config(path: Path, overrides: list[str] | None = None) -> RunConfig:
         raise ConfigError(f"{path}: not readable as YAML: {error}") from None
     if not isinstance(loaded, dict):
         raise ConfigError(f"{path}: expected keys and values, such as 'game: pepper'")
-    values = _with_new_names(loaded, str(path))
     for override in overrides or []:
-        apply_override(values, override)
-    return make_config(values, str(path))
+        apply_override(loaded, override)
+    return make_config(loaded, str(path))
 
 
 def make_config(values: dict[str, Any], source: str) -> RunConfig:
@@ -316,16 +314,9 @@ def make_config(values: dict[str, Any], source: str) -> RunConfig:
         ConfigError: names the source, the key and what is allowed.
     """
     try:
-        return RunConfig.model_validate(_with_new_names(values, source))
+        return RunConfig.model_validate(values)
     except ValidationError as error:
         raise ConfigError(f"{source}:\n" + "\n".join(_explain(problem) for problem in error.errors())) from None
-
-
-def _with_new_names(values: dict[str, Any], source: str) -> dict[str, Any]:
-    try:
-        return with_new_names(values)
-    except ValueError as error:
-        raise ConfigError(f"{source}:\n  {error}") from None
 
 
 class _Loader(yaml.SafeLoader):
@@ -373,7 +364,7 @@ def apply_override(loaded: dict[str, Any], override: str) -> None:
     if not isinstance(place, dict):
         raise ConfigError(f"{override!r}: expected the number of a stage and a key of it, such as stages.0.n_epochs")
     try:
-        place[new_key((*sections, last))] = read_yaml(value)
+        place[last] = read_yaml(value)
     except (yaml.YAMLError, ValueError):  # a date such as 2001-99-99 is a ValueError
         raise ConfigError(f"{override!r}: {value!r} is not readable as a YAML value") from None
 

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from trick_envs import _moved
-
-__getattr__ = _moved.attributes(__name__)
-
 
 def stream_seed(seed: int, done: int) -> int:
     """A seed for what a run does from here on.

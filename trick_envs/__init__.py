@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 import gymnasium
 
-from trick_envs import _moved
 from trick_envs.discovery import game_names, gymnasium_id
 
 if TYPE_CHECKING:
@@ -63,5 +62,4 @@ def _register() -> None:
         register("aec", f"trick_envs/{game}-v0", "trick_envs.interfaces.env:make_env", kwargs={"game": game})
 
 
-_moved.install()
 _register()

@@ -13,7 +13,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from trick_envs.errors import FolderInUseError, InputError, MissingExtraError
+from filelock import FileLock, Timeout
+
+from trick_envs.errors import FolderInUseError, InputError
 
 LOCK = ".lock"
 _TEMPORARY = re.compile(r"\..+\.[0-9a-f]{16}\.tmp")
@@ -90,12 +92,7 @@ def locked(folder: Path) -> Iterator[None]:
 
     Raises:
         FolderInUseError: if another process works in the folder, or another thread of this one.
-        MissingExtraError: without filelock.
     """
-    try:
-        from filelock import FileLock, Timeout
-    except ImportError:
-        raise MissingExtraError("results are kept in folders with filelock: pip install 'trick_envs[cli]'") from None
     folder.mkdir(parents=True, exist_ok=True)
     lock = FileLock(folder / LOCK)
     try:

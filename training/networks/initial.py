@@ -12,7 +12,6 @@ from onnx import numpy_helper
 
 from training.config import Network, load_config
 from training.networks.policy import SelfPlayPolicy
-from training.old_names import with_new_names
 from trick_envs.agents.policy import PolicyAgent
 from trick_envs.agents.pretrained import PRETRAINED, pretrained_policy
 from trick_envs.engine.game import Game
@@ -43,7 +42,7 @@ def network_of(init_from: str, game: Game) -> Network:
     network = PolicyAgent(path, game).metadata.get("run", {}).get("network")
     if network is None:
         raise InputError(f"init_from: {init_from} does not say which network it is: expected a policy from trick train")
-    return Network.model_validate(with_new_names(network, ["network"], warn=False))
+    return Network.model_validate(network)
 
 
 def load_initial(model: Any, init_from: str, game: Game) -> None:

@@ -34,7 +34,6 @@ out, err = Console(markup=False), Console(stderr=True, markup=False)  # names ma
 
 # The extra that has a library.
 EXTRAS = {
-    "filelock": "cli",
     "matplotlib": "evaluate",
     "onnxruntime": "play",
     "openskill": "evaluate",
@@ -78,7 +77,6 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a letter that the console or the pipe does not have is no error
             stream.reconfigure(errors="replace")
-    warnings.filterwarnings("always", ".* has been renamed: ", DeprecationWarning)
     warnings.showwarning = _show_warning
     whole = "--traceback" in sys.argv
     sys.argv[1:] = [argument for argument in sys.argv[1:] if argument != "--traceback"]
@@ -165,7 +163,6 @@ SplitOption = Annotated[
         "choice was based on.",
     ),
 ]
-PublishOption = Annotated[bool, typer.Option("--publish", hidden=True)]  # the old name of --split test
 
 
 class RayCommand(typer.core.TyperCommand):

@@ -18,7 +18,6 @@ from trick_envs.cli.base import (
     HalfWidthOption,
     JsonOption,
     PlayersOption,
-    PublishOption,
     RayCommand,
     RayOption,
     SeedOption,
@@ -28,7 +27,6 @@ from trick_envs.cli.base import (
     app,
     out,
 )
-from trick_envs.deprecation import warn_renamed
 from trick_envs.errors import InputError
 from trick_envs.evaluation.seeds import Purpose
 
@@ -73,7 +71,6 @@ def evaluate(
     ] = "alone",
     seed: SeedOption = 0,
     split: SplitOption = None,
-    publish: PublishOption = False,
     workers: WorkersOption = 1,
     ray: RayOption = None,
     folder: ArenaFolderOption = None,
@@ -92,7 +89,7 @@ def evaluate(
     specs = [player, *(opponents or [rung for rung in LADDER if rung != player])]
     if deals is None:
         deals = UNDECIDED if until_decided else 200
-    purpose, loaded = _purpose(split, publish), load_game(game, num_players, 1)
+    purpose, loaded = _purpose(split), load_game(game, num_players, 1)
     plan = make_plan(loaded, specs, deals, half_width, seed, purpose, True, until_decided, seatings)
     target = folder or _arena_folder(plan)
     with resumable_arena():
@@ -120,7 +117,6 @@ def arena(
     half_width: HalfWidthOption = None,
     seed: SeedOption = 0,
     split: SplitOption = None,
-    publish: PublishOption = False,
     workers: WorkersOption = 1,
     ray: RayOption = None,
     folder: ArenaFolderOption = None,
@@ -133,7 +129,7 @@ def arena(
     from trick_envs.evaluation.arena import make_plan
 
     loaded = [load_game(name, num_players, 1) for name in (game_names() if game == "all" else (game,))]
-    purpose = _purpose(split, publish)
+    purpose = _purpose(split)
     plans = [make_plan(one, players, deals, half_width, seed, purpose) for one in loaded]
     with resumable_arena():
         for plan in plans:
@@ -160,23 +156,16 @@ def resumable_arena() -> Iterator[None]:
         sys.exit(130)
 
 
-def _purpose(split: Split | None, publish: bool) -> Purpose:
-    if publish:
-        warn_renamed("--publish", "--split test")
-        if split == Split.VALIDATION:
-            raise InputError("--publish is the old name of --split test, so it excludes --split validation")
-    return Purpose.TEST if publish or split == Split.TEST else Purpose.VALIDATION
+def _purpose(split: Split | None) -> Purpose:
+    return Purpose.TEST if split == Split.TEST else Purpose.VALIDATION
 
 
 def _arena_folder(plan: Plan) -> Path:
     """The default folder: one per game, seed and purpose, as an arena's folder holds the deals of one of each."""
     seed = f"-seed-{plan.seed}" if plan.seed else ""
     seats = "-all-seatings" if plan.seatings == "all" else ""
-    folder = Path("runs") / f"arena-{plan.game.name}-{plan.game.num_players}{seed}{seats}"
-    if plan.purpose != Purpose.TEST:
-        return folder
-    new, old = (folder.with_name(f"{folder.name}-{end}") for end in ("test", "publish"))
-    return old if old.is_dir() and not new.exists() else new  # one that was begun under its old name
+    split = "-test" if plan.purpose == Purpose.TEST else ""
+    return Path("runs") / f"arena-{plan.game.name}-{plan.game.num_players}{seed}{seats}{split}"
 
 
 def play_schedule(plan: Plan, folder: Path, workers: int, ray: str | None) -> Standings:

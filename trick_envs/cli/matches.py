@@ -9,7 +9,6 @@ from typing import Annotated
 import typer
 
 from trick_envs.cli.base import GameOption, PlayersOption, app, out
-from trick_envs.deprecation import warn_renamed
 from trick_envs.errors import InputError
 
 
@@ -64,7 +63,6 @@ def play(
     num_deals: Annotated[
         int | None, typer.Option("--num-deals", min=1, help="Number of deals; default: the game's.")
     ] = None,
-    old_deals: Annotated[int | None, typer.Option("--deals", min=1, hidden=True)] = None,
     record: Annotated[
         Path | None,
         typer.Option("--record", dir_okay=False, help="For the record; a new file in runs/play by default."),
@@ -76,11 +74,6 @@ def play(
     """Play a match in the terminal; as plain text if input or output is a file or a pipe."""
     from trick_envs.play.terminal import play_match
 
-    if old_deals is not None:
-        warn_renamed("--deals", "--num-deals")
-        if num_deals is not None:
-            raise InputError("--deals is the old name of --num-deals: give only one of them")
-        num_deals = old_deals
     if resume == (game is not None):
         raise InputError("name a game, such as pepper (or --resume with a --record)")
     if resume and (record is None or any(given is not None for given in (num_players, opponents, seed, num_deals))):

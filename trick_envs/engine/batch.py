@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trick_envs.deprecation import warn_renamed
 from trick_envs.engine.arguments import load_game_for
 from trick_envs.engine.cache import jit_disabled
 from trick_envs.engine.changeover import Switch
@@ -174,8 +173,6 @@ class BatchEnv:
         self,
         actions: npt.ArrayLike,
         env_ids: npt.ArrayLike | None = None,
-        *,
-        rows: npt.ArrayLike | None = None,
     ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.bool_]]:
         """Plays one card in every game, or in some.
 
@@ -183,7 +180,6 @@ class BatchEnv:
             actions: ``(B,)`` integers, one for each game that is played: the action of the seat to act there.
             env_ids: indices of the games to play, ascending; the others do not change, and their rewards are 0.
                 ``None`` plays all.
-            rows: the old name of ``env_ids``.
 
         Returns:
             ``(num_envs, players) float32`` rewards, and ``(num_envs,) bool``: which matches ended. The next step
@@ -194,9 +190,6 @@ class BatchEnv:
         """
         if not self._started:
             raise RuntimeError("call reset() before step()")
-        if rows is not None:
-            warn_renamed("BatchEnv.step(rows=…)", "env_ids=…")
-            env_ids = rows
         games = self._all if env_ids is None else self._checked_rows(env_ids)
         chosen = np.asarray(actions)
         if chosen.shape != games.shape or chosen.dtype.kind not in "iu":
@@ -338,12 +331,6 @@ class BatchEnv:
         if self._log is None:
             raise InputError(f"{caller} needs the order of play: make the games with observation='history'")
         return self._log
-
-    @property
-    def ends(self) -> npt.NDArray[np.bool_]:
-        """The old name of ``terminated``."""
-        warn_renamed("BatchEnv.ends", "BatchEnv.terminated")
-        return self.terminated
 
     def _slices(self, count: int) -> list[slice]:
         parts = max(1, min(self.num_threads, count // MIN_GAMES))

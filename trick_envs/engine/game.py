@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, wraps
+from functools import cached_property
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
 import numpy as np
 
-from trick_envs.deprecation import warn_renamed
 from trick_envs.engine.cards import Deck
 from trick_envs.engine.declaration import check_declaration
 from trick_envs.engine.intrinsics import OF_TABLE
@@ -23,32 +22,11 @@ from trick_envs.engine.kernels.binding import Kernels, bind_kernels
 from trick_envs.engine.observation import Block, Layout
 from trick_envs.engine.search.worlds import ROWS, WIDTH
 from trick_envs.engine.state import PHASES, Field, Sizes, State, States, fields, record_dtype
-from trick_envs.errors import InputError, InputTypeError
+from trick_envs.errors import InputError
 
-RENAMED = {"demands": "legality_rules", "secret_blocks": "hidden_blocks", "suits_alike": "suit_symmetric"}
 GAMES_BY_NAME: dict[str, GameType] = {}  # those that the registry has found: another process finds them, too
-C = TypeVar("C", bound=type)
 
 
-def _with_old_names(declaration: C) -> C:
-    """Lets a declaration take arguments by the names that they had before."""
-    init = declaration.__init__  # type: ignore[misc]
-
-    @wraps(init)
-    def takes_old_names(self: Any, *args: Any, **arguments: Any) -> None:
-        for old, new in RENAMED.items():
-            if old in arguments:
-                if new in arguments:
-                    raise InputTypeError(f"GameType: {old} is the old name of {new}: give one of them")
-                warn_renamed(f"GameType({old}=…)", f"{new}=…")
-                arguments[new] = arguments.pop(old)
-        init(self, *args, **arguments)
-
-    declaration.__init__ = takes_old_names  # type: ignore[misc]
-    return declaration
-
-
-@_with_old_names
 @dataclass(frozen=True, eq=False)
 class GameType:
     """The declaration of a game. (OpenSpiel uses the same word.)
@@ -103,14 +81,6 @@ class GameType:
         check_declaration(
             self, lambda num_players: (observation_layout(self, num_players), state_layout(self, num_players))
         )
-
-    if not TYPE_CHECKING:  # a type checker would take any name for one of these
-
-        def __getattr__(self, name: str) -> Any:
-            if name not in RENAMED:
-                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-            warn_renamed(f"GameType.{name}", RENAMED[name])
-            return getattr(self, RENAMED[name])
 
     @cached_property
     def places(self) -> dict[str, Field]:

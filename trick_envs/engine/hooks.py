@@ -121,4 +121,3 @@ OPTIONAL = (
     "next_dealer", "match_over", "standing", "hidden_state", "remove_hidden", "place_hidden", "notes_of",
     "complete_world", "is_consistent",
 )  # fmt: skip
-RENAMED = {"evaluate_card": "worth", "hidden_state": "secrets"}  # what a module may still call them, for one version

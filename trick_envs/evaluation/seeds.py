@@ -15,44 +15,18 @@ After a match, a training environment continues with seeds drawn from the match'
 
 from __future__ import annotations
 
-from enum import EnumType, IntEnum
-from typing import TYPE_CHECKING, Any
+from enum import IntEnum
 
 import numpy as np
 import numpy.typing as npt
 
-from trick_envs.deprecation import warn_renamed
 from trick_envs.errors import InputError
 
 MAX_RUN_SEED = 2**32 - 1
 SEEDS_PER_RUN = 2**24
 
 
-_RENAMED = {"CHOOSING": "VALIDATION", "PUBLISHING": "TEST"}
-
-
-class _OldNames(EnumType):
-    """Resolves the names that two purposes had before, with a warning."""
-
-    if not TYPE_CHECKING:  # a type checker would take any name for a member
-
-        def __getattr__(cls, name: str) -> Any:
-            if name in _RENAMED:
-                return cls[name]
-            raise AttributeError(f"{cls.__name__} has no member {name!r}")
-
-    def __getitem__(cls, name: str) -> Any:
-        if name in _RENAMED:
-            warn_renamed(f"Purpose.{name}", f"Purpose.{_RENAMED[name]}")
-        return super().__getitem__(_RENAMED.get(name, name))
-
-
-def purpose_name(name: str) -> str:
-    """The name of a purpose as it stands in files, which may have been written when it had another name."""
-    return _RENAMED.get(name.upper(), name).lower()
-
-
-class Purpose(IntEnum, metaclass=_OldNames):
+class Purpose(IntEnum):
     """What deals are played for."""
 
     TRAINING = 0

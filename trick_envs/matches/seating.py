@@ -12,7 +12,6 @@ import numpy.typing as npt
 
 from trick_envs.agents import Agent, make_agent
 from trick_envs.agents.agent import ask
-from trick_envs.deprecation import warn_renamed
 from trick_envs.engine.game import Game
 from trick_envs.engine.history import Events
 from trick_envs.engine.inspect import why_illegal
@@ -159,9 +158,6 @@ def illegal_mode(illegal: str) -> int:
     Raises:
         ValueError: if there is no such way.
     """
-    if illegal == "random":
-        warn_renamed("illegal='random'", "illegal='substitute'")
-        illegal = "substitute"
     if illegal not in ILLEGAL_MODES:
         raise InputError(f"illegal: expected one of {', '.join(map(repr, ILLEGAL_MODES))}, not {illegal!r}")
     return ILLEGAL_MODES.index(illegal)

@@ -9,7 +9,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
 
-from trick_envs.deprecation import warn_renamed
 from trick_envs.engine import hooks
 from trick_envs.engine.cache import jit_disabled
 from trick_envs.engine.changeover import Progress, Switch
@@ -151,11 +150,6 @@ def bind_kernels(
     bound: dict[str, Any] = {"PHASES_OF_GAME": tuple(phases), "HANDS_SEEN": hands_seen, "TWO_PACKS": two_packs}
     for hook in (*hooks.REQUIRED, *hooks.OPTIONAL):
         defined = [getattr(module, hook) for module in modules if _defines(module, hook)]
-        if not defined and hook in hooks.RENAMED:
-            old = hooks.RENAMED[hook]
-            defined = [getattr(module, old) for module in modules if _defines(module, old)]
-            if defined:
-                warn_renamed(f"{name}: the hook {old}()", f"{hook}()")
         if len(defined) > 1:
             raise InputTypeError(f"{name}: {hook}() is defined in more than one of its modules")
         if not defined and hook in hooks.REQUIRED:

@@ -12,7 +12,6 @@ import trick_envs
 from trick_envs.errors import InputError
 from trick_envs.evaluation.arena.pair import Chunk
 from trick_envs.evaluation.arena.schedule import Plan, code_digest
-from trick_envs.evaluation.seeds import purpose_name
 from trick_envs.files import write_text
 
 LOG = "chunks.jsonl"
@@ -58,8 +57,7 @@ class Log:
 
     def _check(self, found: dict[str, Any], wanted: dict[str, object]) -> None:
         for name, value in wanted.items():
-            held = found.get(name, "alone") if name == "seatings" else found[name]
-            held = purpose_name(held) if name == "purpose" else held
+            held = found[name]
             if held != value:
                 raise InputError(
                     f"{self._path.parent} holds an arena with {name} {held!r}, but this is {value!r}: "
