@@ -16,9 +16,11 @@ from helpers import make, play_randomly
 
 from trick_envs import BatchEnv, IllegalAction
 from trick_envs.engine import hooks
+from trick_envs.engine.cards import members
 from trick_envs.engine.kernels.binding import bind_kernels
+from trick_envs.engine.kernels.seats import ILLEGAL_MODES
 from trick_envs.engine.registry import game_type, load_game
-from trick_envs.errors import InputError, InputTypeError, MissingExtraError
+from trick_envs.errors import InputError, InputTypeError, InvalidAction, MissingExtraError
 from trick_envs.matches import match as matches
 
 # --- batches and vectors ------------------------------------------------------------------------------------------
@@ -76,7 +78,7 @@ def starts(seed: int) -> bool:
 def test_an_opponent_that_names_no_action_per_row_is_told_so(named: Any) -> None:
     env = gymnasium.make("trick_envs/Donguri-v0", num_players=3, opponents=lambda observations, masks: np.array(named))
     seed = next(seed for seed in range(99) if not starts(seed))
-    with pytest.raises(InputError, match=r"opponent .*: expected 1 whole numbers, one per row, not shape"):
+    with pytest.raises(InputError, match=r"opponent .*: expected 1 whole numbers, shape \(1,\), not shape"):
         env.reset(seed=seed)
 
 
@@ -84,6 +86,97 @@ def test_a_single_environment_wants_a_reset_first() -> None:
     env = gymnasium.make("trick_envs/Donguri-v0", num_players=3).unwrapped
     with pytest.raises(gymnasium.error.ResetNeeded, match="no match is going on: call reset"):
         env.step(0)
+
+
+# --- actions --------------------------------------------------------------------------------------------------------
+
+NO_ACTIONS = [5.7, 5.0, "4", True, None, float("nan"), np.nan, np.array(4.0), np.array([1, 2]), [], {}]
+PEPPER = "trick_envs/Pepper-v0"
+
+
+class Single:
+    """One way to step one game; ``takes`` plays an action there."""
+
+    def __init__(self, kind: str) -> None:
+        self.kind, options = kind, {"num_players": 5}
+        if kind in ("env", "raw_env"):
+            self.env = make("pepper", 5, raw=kind == "raw_env")
+            self.env.reset(seed=3)
+        elif kind == "match":
+            self.env = matches.Match(load_game("pepper", 5), 3)
+        elif kind == "batch":
+            self.env = BatchEnv("pepper", 1, 5)
+            self.env.reset(seed=3)
+        elif kind == "vector":
+            self.env = gymnasium.make_vec(PEPPER, 1, "vector_entry_point", seat=0, **options)
+            self.env.reset(seed=3, options={"dealer": 0})
+        elif kind == "sb3":
+            sb3 = pytest.importorskip("trick_envs.interfaces.sb3")
+            self.env = sb3.make_vec_env(PEPPER, 1, env_kwargs={"seat": 0, **options})
+            self.env.seed(3)
+            self.env.reset()
+        else:
+            self.env = gymnasium.make(PEPPER, seat=0, illegal=kind.partition(" ")[2], **options).unwrapped
+            self.env.reset(seed=3, options={"dealer": 0})
+
+    def position(self) -> bytes:
+        games = self.env.games if self.kind == "sb3" else self.env
+        return games.states.tobytes()
+
+    def legal(self) -> int:
+        games = self.env.games if self.kind == "sb3" else self.env
+        kernels, cards = load_game("pepper", 5).kernels, load_game("pepper", 5).deck.kind
+        return min(map(cards, members(kernels.legal_cards(games.states))))
+
+    def takes(self, action: Any) -> None:
+        if self.kind == "match":
+            assert self.env.play(action) >= 0
+        else:
+            self.env.step([action] if self.kind in ("batch", "vector", "sb3") else action)
+
+
+INTERFACES = ["env", "raw_env", "match", "batch", "vector", "sb3", *(f"single {how}" for how in ILLEGAL_MODES)]
+
+
+@pytest.mark.parametrize("interface", INTERFACES)
+@pytest.mark.parametrize("action", NO_ACTIONS, ids=repr)
+def test_what_is_no_whole_number_is_the_same_error_everywhere_and_plays_nothing(interface: str, action: Any) -> None:
+    game = Single(interface)
+    before = game.position()
+    with pytest.raises(InvalidAction):
+        game.takes(action)
+    assert game.position() == before
+    game.takes(game.legal())
+    assert game.position() != before
+
+
+@pytest.mark.parametrize("interface", INTERFACES)
+def test_whole_numbers_of_all_types_play_the_same_everywhere(interface: str) -> None:
+    found = set()
+    kinds: list[Callable[[int], Any]] = [int, np.int8, np.uint64, np.array]
+    if interface not in ("batch", "vector", "sb3"):
+        kinds.append(lambda action: np.array([action], np.int16))
+    for kind in kinds:
+        game = Single(interface)
+        game.takes(kind(game.legal()))
+        found.add(game.position())
+    assert len(found) == 1
+
+
+@pytest.mark.parametrize("action", [-1, 60, 10**30, -(10**30), np.uint64(2**64 - 1)])
+def test_a_number_of_no_card_is_told_so(action: Any) -> None:
+    for interface in ("env", "raw_env", "single raise"):
+        game = Single(interface)
+        before = game.position()
+        with pytest.raises(IllegalAction, match=r"is no card|not in action space: 0 to 59, not"):
+            game.takes(action)
+        assert game.position() == before
+    for interface in ("batch", "match"):
+        game = Single(interface)
+        before = game.position()
+        with pytest.raises((IllegalAction, AssertionError)):
+            game.takes(action)
+        assert game.position() == before
 
 
 # --- the AEC environment and saved matches --------------------------------------------------------------------------

@@ -6,6 +6,8 @@ All are a ``TrickEnvsError`` and, as Python's own errors for the same, a ``Value
 
 from __future__ import annotations
 
+from gymnasium import error
+
 
 class TrickEnvsError(Exception):
     """Base class of all errors that are raised on purpose."""
@@ -25,6 +27,17 @@ class IllegalAction(InputError):
     Environments, ``BatchEnv`` and ``Match`` raise it before anything has changed. Only this error counts as an illegal
     move where one ends a match: any other ``ValueError``, such as one of a plug-in's drawing, is a bug and gets out.
     """
+
+
+class InvalidAction(IllegalAction, error.InvalidAction, AssertionError):
+    """What is no action at all: not one whole number, or outside of the action space where that is an error.
+
+    Nothing has been played then, whatever ``illegal`` says. It is an ``AssertionError``, too, as in PettingZoo.
+    """
+
+
+class ResetNeeded(TrickEnvsError, error.ResetNeeded, RuntimeError):
+    """No match is going on: before the first ``reset()``, after the end, or because a call has stopped half-way."""
 
 
 class MissingExtraError(TrickEnvsError, ImportError):

@@ -1,17 +1,16 @@
-"""What all environments check alike in their arguments: unknown names, render modes, actions."""
+"""What all interfaces check alike in their arguments: actions, seats, numbers, unknown names, render modes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Sequence
 from difflib import get_close_matches
-from inspect import signature
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from trick_envs.engine.game import Game
-from trick_envs.engine.registry import game_type, load_game
-from trick_envs.errors import InputError, InputTypeError
+from trick_envs.errors import InputError, InputTypeError, InvalidAction
 
 # What other libraries call our arguments, as far as the names are too different for ``get_close_matches``.
 _OTHER_NAMES = {
@@ -43,23 +42,6 @@ def check_render_mode(render_mode: Any, known: Sequence[str]) -> None:
         raise UnknownRenderMode(f"render_mode: expected {', '.join(others)} or {last}, not {render_mode!r}")
 
 
-def load_game_for(
-    caller: Callable[..., Any], game: str, num_players: int | None, num_deals: int | None, options: Mapping[str, Any]
-) -> Game:
-    """``load_game`` for a caller that passes on what it does not know itself.
-
-    Raises:
-        TypeError: in Python's words, for an argument that neither the caller nor the game has. Other libraries look for
-            these words, to try again without it.
-        ValueError: as ``load_game``.
-    """
-    of_game = game_type(game).options
-    for name in options:
-        if name not in of_game:
-            raise unknown_argument(caller.__qualname__, name, [*_names(caller), *of_game])
-    return load_game(game, num_players, num_deals, **options)
-
-
 def unknown_argument(caller: str, name: str, known: Sequence[str]) -> TypeError:
     """The error for an argument that nobody knows; names the one that was probably meant."""
     other = _OTHER_NAMES.get(name)
@@ -68,23 +50,83 @@ def unknown_argument(caller: str, name: str, known: Sequence[str]) -> TypeError:
     return TypeError(f"{caller}() got an unexpected keyword argument {name!r} ({hint}known: {', '.join(known)})")
 
 
-def whole_number(action: Any) -> int:
-    """An action as ``int``, from whatever frameworks name it with: ``3``, ``np.int64(3)``, ``np.array([3])``, …
+def action_number(action: Any) -> int:
+    """One action as ``int``, from whatever frameworks name it with: ``3``, ``np.int64(3)``, ``np.array([3])``, …
 
     Raises:
-        ValueError: if it is not one whole number.
+        InvalidAction: if it is not one whole number. ``True`` is none.
     """
     if type(action) is int or isinstance(action, np.integer):
         return int(action)
-    array = np.asarray(action)
-    if array.size != 1 or array.dtype.kind not in "iu":
-        raise InputError(f"action: expected one whole number, such as 3 or np.array([3]), not {action!r}")
+    array = _whole_numbers(action)
+    if array is None or array.size != 1:
+        raise InvalidAction(f"action: expected one whole number, such as 3 or np.array([3]), not {action!r}")
     return int(array.item())
 
 
-def _names(caller: Callable[..., Any]) -> list[str]:
-    """The arguments of a function or method that have names of their own, less ``self`` and the game."""
-    listed = signature(caller).parameters.values()
-    return [
-        each.name for each in listed if each.kind is each.POSITIONAL_OR_KEYWORD and each.name not in ("self", "game")
-    ]
+def action_numbers(actions: npt.ArrayLike, count: int, whose: str = "actions") -> npt.NDArray[np.int64]:
+    """One action for each of so many games, ``(count,) int64``.
+
+    Args:
+        actions: ``(count,)`` whole numbers.
+        count: how many.
+        whose: how an error begins.
+
+    Raises:
+        InvalidAction: if they are not.
+    """
+    array = _whole_numbers(actions)
+    if array is None or array.shape != (count,):
+        raise InvalidAction(f"{whose}: expected {count} whole numbers, shape ({count},), not {_described(actions)}")
+    return np.ascontiguousarray(array, np.int64)
+
+
+def _whole_numbers(given: Any) -> npt.NDArray[np.integer] | None:
+    """As an array, if it holds nothing else."""
+    try:
+        array = np.asarray(given)
+    except (TypeError, ValueError):  # such as rows of different lengths
+        return None
+    return array if array.dtype.kind in "iu" else None
+
+
+def _described(given: Any) -> str:
+    try:
+        array = np.asarray(given)
+    except (TypeError, ValueError):
+        return repr(given)
+    return f"shape {array.shape} of {array.dtype}"
+
+
+def whole_number(number: Any, low: int, high: float, name: str, what: str = "a whole number") -> int:
+    """A whole number in a range, such as a seat or the number of a game, as ``int``: ``True`` and -1 are none.
+
+    Raises:
+        ValueError: names the argument, and what was expected.
+    """
+    if not is_whole(number, low, high):
+        span = f"{low} or more" if high == math.inf else f"{low:,} to {high:,}"
+        raise InputError(f"{name}: expected {what} of {span}, not {number!r}")
+    return int(number)
+
+
+def seat_number(seat: Any, players: int, name: str = "seat", what: str = "a seat") -> int:
+    """A seat, checked."""
+    return whole_number(seat, 0, players - 1, name, what)
+
+
+def seat_numbers(seats: npt.ArrayLike, players: int, count: int) -> npt.NDArray[np.int64]:
+    """A seat for each of so many games, ``(count,) int64``, from one for all or one for each.
+
+    Raises:
+        ValueError: if there is no such seat.
+    """
+    array = _whole_numbers(seats)
+    if array is None or array.shape not in ((), (count,)) or not ((array >= 0) & (array < players)).all():
+        raise InputError(f"seats: expected seats of 0 to {players - 1}, one or {count}, not {seats!r}")
+    return np.broadcast_to(array, (count,)).astype(np.int64)
+
+
+def is_whole(number: Any, low: float, high: float) -> bool:
+    """Whether something is an integer of ``low … high``. ``True`` is none."""
+    return isinstance(number, (int, np.integer)) and not isinstance(number, bool) and bool(low <= number <= high)

@@ -6,13 +6,14 @@ import os
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import pairwise
+from math import inf
 from operator import is_not
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from trick_envs.engine.arguments import load_game_for
+from trick_envs.engine.arguments import action_numbers, seat_number, seat_numbers, whole_number
 from trick_envs.engine.cache import jit_disabled
 from trick_envs.engine.changeover import Switch
 from trick_envs.engine.direct import direct
@@ -20,11 +21,12 @@ from trick_envs.engine.game import Game
 from trick_envs.engine.history import Events, PlayLog, Recall, layout_of, with_history
 from trick_envs.engine.inspect import why_illegal
 from trick_envs.engine.kernels.playing import REWARDS
+from trick_envs.engine.registry import load_game_for
 from trick_envs.engine.rng import MAX_SEED, checked_seed, fresh_seed
 from trick_envs.engine.state import States
 from trick_envs.engine.team import WAITING, Team, usable_cores
 from trick_envs.engine.threads import Crew
-from trick_envs.errors import IllegalAction, InputError
+from trick_envs.errors import IllegalAction, InputError, ResetNeeded
 
 MIN_GAMES = 1024  # in a thread: with fewer, threads wait longer for each other than they work
 MIN_GAMES_OF_TEAM = 512  # likewise for steps of all games
@@ -80,12 +82,10 @@ class BatchEnv:
         observation: str = "position",
         **options: Any,
     ) -> None:
-        for name, number in (("num_envs", num_envs), ("num_threads", num_threads)):
-            if isinstance(number, bool) or not isinstance(number, (int, np.integer)) or number < 1:
-                raise InputError(f"{name}: expected a whole number of 1 or more, not {number!r}")
+        self.num_envs = whole_number(num_envs, 1, inf, "num_envs")
+        self.num_threads = whole_number(num_threads, 1, inf, "num_threads")
         self.game: Game = load_game_for(BatchEnv.__init__, game, num_players, num_deals, options)
-        self.num_envs, self.num_players = int(num_envs), self.game.num_players
-        self.num_threads = int(num_threads)
+        self.num_players = self.game.num_players
         self.reward = reward
         self._mode = reward_mode(reward)
         self._states = np.zeros(num_envs, self.game.dtype)
@@ -189,15 +189,9 @@ class BatchEnv:
             IllegalAction: names game, seat, card and rule. No game has moved then.
         """
         if not self._started:
-            raise RuntimeError("call reset() before step()")
+            raise ResetNeeded("call reset() before step()")
         games = self._all if env_ids is None else self._checked_rows(env_ids)
-        chosen = np.asarray(actions)
-        if chosen.shape != games.shape or chosen.dtype.kind not in "iu":
-            raise InputError(
-                f"actions: expected {len(games)} whole numbers, shape ({len(games)},), "
-                f"not shape {chosen.shape} of {chosen.dtype}"
-            )
-        chosen = np.ascontiguousarray(chosen, np.int64)
+        chosen = action_numbers(actions, len(games))
         games = np.ascontiguousarray(games)
         step_rows, first_unnamed = self._entries
         fixed = (
@@ -314,9 +308,12 @@ class BatchEnv:
         Returns:
             ``(num_envs, T, 4) int16``: deal, seat, phase, card of every play in order; the card is -1 where the seat
             did not see it. Behind the last play of a match everything is -1.
+
+        Raises:
+            ValueError: if there are no such seats.
         """
         log = self._needed_log("plays()")
-        looking = np.broadcast_to(np.asarray(self.seats if seats is None else seats, np.int64), (self.num_envs,))
+        looking = self.seats if seats is None else seat_numbers(seats, self.num_players, self.num_envs)
         return log.plays(self._all, looking)
 
     def history(self, env_id: int, seat: int) -> Events:
@@ -324,8 +321,13 @@ class BatchEnv:
 
         Returns:
             ``(T, 4) int16``, as ``history`` of the AEC environment.
+
+        Raises:
+            ValueError: if there is no such game or seat.
         """
-        return Recall(self.game).history(self._needed_log("history()").deals(env_id), seat)
+        log = self._needed_log("history()")
+        deals = log.deals(whole_number(env_id, 0, self.num_envs - 1, "env_id"))
+        return Recall(self.game).history(deals, seat_number(seat, self.num_players))
 
     def _needed_log(self, caller: str) -> PlayLog:
         if self._log is None:

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from trick_envs.engine.arguments import is_whole
 from trick_envs.engine.cards import Deck
 from trick_envs.engine.observation import Block, Layout
 from trick_envs.engine.state import (
@@ -105,11 +106,6 @@ def check_declaration(game: Declaration, layouts: Callable[[int], Sequence[Layou
 def wrong(game: Declaration, attribute: str, found: Any, expected: str) -> InputError:
     """The error for an attribute of a declaration."""
     return InputError(f"the game {game.name!r}: {attribute}: expected {expected}, not {found!r}")
-
-
-def is_whole(number: Any, low: int, high: int) -> bool:
-    """Whether something is an integer of ``low … high``."""
-    return isinstance(number, (int, np.integer)) and not isinstance(number, bool) and bool(low <= number <= high)
 
 
 def _check_names(game: Declaration) -> None:

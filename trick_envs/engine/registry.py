@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import copyreg
 import importlib
+from collections.abc import Callable, Mapping
 from functools import cache
+from inspect import signature
 from typing import Any
 
 import numpy as np
 
 from trick_envs.discovery import GAMES, built_in_games, game_names, plug_ins
+from trick_envs.engine.arguments import is_whole, unknown_argument, whole_number
 from trick_envs.engine.declaration import MAX_DEALS
 from trick_envs.engine.game import GAMES_BY_NAME, Game, GameType
+from trick_envs.engine.state import MAX_PLAYERS
 from trick_envs.errors import InputError, InputTypeError
 
-__all__ = ["game_names", "game_type", "load_game", "load_game_again"]
+__all__ = ["game_names", "game_type", "load_game", "load_game_again", "load_game_for"]
 
 
 @cache
@@ -51,13 +55,11 @@ def load_game(name: str, num_players: int | None = None, num_deals: int | None =
     """
     found = game_type(name)
     players = found.default_players if num_players is None else num_players
-    if players not in found.players or isinstance(players, bool):
+    if not is_whole(players, 1, MAX_PLAYERS) or players not in found.players:
         allowed = " or ".join(map(str, found.players))
         raise InputError(f"num_players: {name} is for {allowed} players, not {num_players!r}")
-    if num_deals is not None and (
-        isinstance(num_deals, bool) or not isinstance(num_deals, (int, np.integer)) or not 1 <= num_deals <= MAX_DEALS
-    ):
-        raise InputError(f"num_deals: expected None or a whole number of 1 to {MAX_DEALS:,}, not {num_deals!r}")
+    if num_deals is not None:
+        num_deals = whole_number(num_deals, 1, MAX_DEALS, "num_deals", "None or a whole number")
     for option, value in options.items():
         if option not in found.options:
             known = ", ".join(found.options) or "none"
@@ -65,7 +67,24 @@ def load_game(name: str, num_players: int | None = None, num_deals: int | None =
         if not isinstance(value, (bool, np.bool_)):
             raise InputError(f"{option}: expected True or False, not {value!r}")
     chosen = {option: bool(options.get(option, default)) for option, default in found.options.items()}
-    return load_game_again(name, int(players), None if num_deals is None else int(num_deals), tuple(chosen.items()))
+    return load_game_again(name, int(players), num_deals, tuple(chosen.items()))
+
+
+def load_game_for(
+    caller: Callable[..., Any], game: str, num_players: int | None, num_deals: int | None, options: Mapping[str, Any]
+) -> Game:
+    """``load_game`` for a caller that passes on what it does not know itself.
+
+    Raises:
+        TypeError: in Python's words, for an argument that neither the caller nor the game has. Other libraries look for
+            these words, to try again without it.
+        ValueError: as ``load_game``.
+    """
+    of_game = game_type(game).options
+    for name in options:
+        if name not in of_game:
+            raise unknown_argument(caller.__qualname__, name, [*_names(caller), *of_game])
+    return load_game(game, num_players, num_deals, **options)
 
 
 @cache
@@ -76,6 +95,14 @@ def load_game_again(name: str, num_players: int, num_deals: int | None, options:
 
 def _reduce(game: Game) -> tuple[Any, ...]:
     return load_game_again, (game.name, game.num_players, game.num_deals, tuple(game.options.items()))
+
+
+def _names(caller: Callable[..., Any]) -> list[str]:
+    """The arguments of a function or method that have names of their own, less ``self`` and the game."""
+    listed = signature(caller).parameters.values()
+    return [
+        each.name for each in listed if each.kind is each.POSITIONAL_OR_KEYWORD and each.name not in ("self", "game")
+    ]
 
 
 copyreg.pickle(Game, _reduce)  # here, because only the registry knows how to load a game

@@ -12,6 +12,7 @@ from gymnasium import spaces
 from pettingzoo import AECEnv
 from pettingzoo.utils.env_logger import EnvLogger
 
+from trick_envs.engine.arguments import action_number, seat_number
 from trick_envs.engine.batch import reward_mode
 from trick_envs.engine.direct import direct
 from trick_envs.engine.game import Game
@@ -21,7 +22,7 @@ from trick_envs.engine.kernels.observing import ROOM_BEHIND
 from trick_envs.engine.observation import Layout
 from trick_envs.engine.rng import checked_seed, fresh_seed
 from trick_envs.engine.state import States, copy_states
-from trick_envs.errors import IllegalAction, InputError
+from trick_envs.errors import IllegalAction, InputError, InvalidAction
 from trick_envs.interfaces.rendering import ALL, FPS, MODES, Rendered, Rendering
 from trick_envs.matches.fixed_deals import GivenDeal, read_dealer, read_deals
 from trick_envs.matches.loop import log_of
@@ -54,6 +55,13 @@ class Observation(TypedDict):
 
     observation: npt.NDArray[np.float32]
     action_mask: npt.NDArray[np.int8]
+
+
+class _Seats(dict[str, int]):
+    """The seats of the agents."""
+
+    def __missing__(self, agent: object) -> NoReturn:
+        raise InputError(f"agent: expected one of {', '.join(self)}, not {agent!r}")
 
 
 class RawEnv(AECEnv[str, Observation, int | None]):
@@ -98,7 +106,7 @@ class RawEnv(AECEnv[str, Observation, int | None]):
         }
         self.num_players = game.num_players
         self.possible_agents = [f"player_{seat}" for seat in range(game.num_players)]
-        self._seats = {agent: seat for seat, agent in enumerate(self.possible_agents)}
+        self._seats = _Seats((agent, seat) for seat, agent in enumerate(self.possible_agents))
         low, high = self._layout.bounds()
         self.observation_spaces = {
             agent: spaces.Dict(
@@ -183,6 +191,7 @@ class RawEnv(AECEnv[str, Observation, int | None]):
 
         Raises:
             IllegalAction: names the seat, the card and the rule. Nothing has changed then.
+            InvalidAction: if it is not one whole number (``3``, ``np.int64(3)``, ``np.array([3])``).
         """
         if not self.agents:
             EnvLogger.warn_step_after_terminated_truncated()
@@ -190,11 +199,14 @@ class RawEnv(AECEnv[str, Observation, int | None]):
         if self._finished:
             self._was_dead_step(action)
             return
-        if action is None:
-            raise IllegalAction(f"{self.agent_selection} has to name a card, not None: it is not done yet")
-        played = action if type(action) is int else int(action)
+        played = action if type(action) is int else self._number(action)
         if not self._advance(played):
             raise IllegalAction(why_illegal(self.game, self._states, played))
+
+    def _number(self, action: object) -> int:
+        if action is None:
+            raise InvalidAction(f"{self.agent_selection} has to name a card, not None: it is not done yet")
+        return action_number(action)
 
     def _advance(self, action: int) -> bool:
         """Plays an action and pays; returns whether it was legal. If not, nothing has changed."""
@@ -336,9 +348,7 @@ class RawEnv(AECEnv[str, Observation, int | None]):
 
             Two histories of a seat are equal if it has seen the same, and only then.
         """
-        number = self._seats.get(seat, -1) if isinstance(seat, str) else seat
-        if not 0 <= number < self.num_players:
-            raise InputError(f"seat: expected a seat of 0 to {self.num_players - 1} or an agent, not {seat!r}")
+        number = self._seats[seat] if isinstance(seat, str) else seat_number(seat, self.num_players)
         if self._match is None:
             raise RuntimeError("history() needs a match: call reset() first")
         if self._recall is None:

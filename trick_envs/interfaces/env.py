@@ -16,6 +16,7 @@ from pettingzoo.utils.env_logger import EnvLogger
 
 from trick_envs.engine.arguments import unknown_argument
 from trick_envs.engine.registry import game_type, load_game
+from trick_envs.errors import InvalidAction
 from trick_envs.interfaces.aec import Action, Observation, RawEnv
 from trick_envs.interfaces.describe import describe_arguments, describe_game
 from trick_envs.interfaces.rendering import Rendered
@@ -26,7 +27,7 @@ E = TypeVar("E", bound=RawEnv)
 class Env(RawEnv):
     """``RawEnv`` with what PettingZoo's three standard wrappers check.
 
-    - An action outside the action space is an ``AssertionError``.
+    - An action outside the action space is an ``AssertionError`` (``InvalidAction``).
     - An illegal action ends the match: its agent gets -1, the others 0, all terminate and truncate.
     - ``step``, ``observe``, ``state``, ``render`` and ``agent_iter`` before ``reset`` are errors, and a step after
       the end is a warning; ``agent_iter`` wants a step between two agents.
@@ -47,15 +48,17 @@ class Env(RawEnv):
         if not self.agents:
             EnvLogger.warn_step_after_terminated_truncated()
             return
-        agent = self.agent_selection
-        in_space = type(action) is int and 0 <= action < self.game.num_actions
-        dead = action is None and self._finished
-        assert in_space or dead or self.action_spaces[agent].contains(action), "action is not in action space"
-        if self._finished:
+        if self._finished and action is None:
             self._was_dead_step(action)
             return
-        assert action is not None  # it is in the action space
-        if not self._advance(action if type(action) is int else int(action)):
+        played = action if type(action) is int else self._number(action)
+        if not 0 <= played < self.game.num_actions:
+            raise InvalidAction(f"action is not in action space: 0 to {self.game.num_actions - 1}, not {action!r}")
+        if self._finished:
+            self._was_dead_step(played)
+            return
+        agent = self.agent_selection
+        if not self._advance(played):
             EnvLogger.warn_on_illegal_move()
             self._end_by_illegal(agent)
 

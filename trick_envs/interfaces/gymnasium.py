@@ -9,15 +9,15 @@ import gymnasium
 import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
-from gymnasium.error import ResetNeeded
 
-from trick_envs.engine.arguments import load_game_for, whole_number
+from trick_envs.engine.arguments import action_number
 from trick_envs.engine.history import Events
 from trick_envs.engine.kernels.seats import END_MATCH, GREEDY_PLAYER, RAISE, RANDOM_PLAYER
 from trick_envs.engine.observation import Layout
+from trick_envs.engine.registry import load_game_for
 from trick_envs.engine.rng import checked_seed
 from trick_envs.engine.state import States
-from trick_envs.errors import IllegalAction
+from trick_envs.errors import IllegalAction, ResetNeeded
 from trick_envs.interfaces.aec import RawEnv
 from trick_envs.interfaces.illegal_penalty import illegal_warning, worst_total
 from trick_envs.interfaces.masking import OBSERVATION_KEY, Masking
@@ -137,13 +137,13 @@ class SeatEnv(gymnasium.Env[Observation, np.int64]):
             action: a whole number: ``int``, NumPy's, or an array of one.
 
         Raises:
-            ValueError: for anything else.
+            InvalidAction: (a ``ValueError``) for anything else.
             IllegalAction: with ``illegal="raise"``: names the card and the rule. Nothing has changed then.
             gymnasium.error.ResetNeeded: before ``reset`` and after the end of the match.
         """
         if self._over:
             raise ResetNeeded("no match is going on: call reset() first")
-        action = whole_number(action)
+        action = action_number(action)
         try:
             self.aec.step(action)
         except IllegalAction:

@@ -10,9 +10,9 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from trick_envs.engine.arguments import check_render_mode
+from trick_envs.engine.arguments import check_render_mode, seat_number
 from trick_envs.engine.game import Game
-from trick_envs.errors import InputError, MissingExtraError
+from trick_envs.errors import MissingExtraError
 from trick_envs.interfaces.window import Window
 from trick_envs.view import TableView, ansi, rgb_array
 
@@ -48,9 +48,8 @@ class Rendering:
         check_render_mode(mode, modes)
         if mode == "rgb_array" and find_spec("PIL") is None:
             raise NoPillow("render_mode='rgb_array' needs Pillow: pip install 'trick_envs[render]'", name="PIL")
-        whole = isinstance(view, int) and not isinstance(view, bool) and 0 <= view < game.num_players
-        if not (whole or view is None or view == ALL):
-            raise InputError(f"render_view: expected 'all' or a seat of 0 to {game.num_players - 1}, not {view!r}")
+        if not (view is None or view == ALL):
+            seat_number(view, game.num_players, "render_view", "'all' or a seat")
         self.mode, self.view = mode, view
         self._window: Window | None = None
 

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 from typing import Any, TypeAlias
 
 import gymnasium
 import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
-from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from trick_envs.engine.arguments import load_game_for
+from trick_envs.engine.arguments import action_numbers, seat_number, whole_number
 from trick_envs.engine.batch import reward_mode
 from trick_envs.engine.history import Events, PlayLog, Recall, layout_of, with_history
 from trick_envs.engine.inspect import why_illegal
 from trick_envs.engine.kernels.seats import END_MATCH, GREEDY_PLAYER, RAISE, RANDOM_PLAYER, SUBSTITUTE
+from trick_envs.engine.registry import load_game_for
 from trick_envs.engine.rng import MAX_SEED, checked_seed, fresh_seed
 from trick_envs.engine.state import OVER
-from trick_envs.errors import IllegalAction, InputError, InputTypeError
+from trick_envs.errors import IllegalAction, InputError, InputTypeError, ResetNeeded
 from trick_envs.interfaces.illegal_penalty import illegal_warning, worst_total
 from trick_envs.interfaces.masking import OBSERVATION_KEY, Masking
 from trick_envs.interfaces.rendering import FPS, Rendering
@@ -87,10 +88,8 @@ class VectorSeatEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]])
         observation: str = "position",
         **options: Any,
     ) -> None:
-        if isinstance(num_envs, bool) or not isinstance(num_envs, (int, np.integer)) or num_envs < 1:
-            raise InputError(f"num_envs: expected a whole number of 1 or more, not {num_envs!r}")
         self.game = load_game_for(VectorSeatEnv.__init__, game, num_players, num_deals, options)
-        self.num_envs, self.render_mode = int(num_envs), render_mode
+        self.num_envs, self.render_mode = whole_number(num_envs, 1, inf, "num_envs"), render_mode
         self._rendering = Rendering(self.game, render_mode, render_view, _MODES)
         self.autoreset_mode = _autoreset_mode(autoreset_mode)
         self.metadata = {"render_modes": [*_MODES], "render_fps": FPS, "autoreset_mode": self.autoreset_mode}
@@ -168,13 +167,7 @@ class VectorSeatEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]])
             ValueError: if there is not one whole number per game.
             gymnasium.error.ResetNeeded: before ``reset``; with autoreset disabled also after the end of a match.
         """
-        chosen = np.asarray(actions)
-        if chosen.shape != (self.num_envs,) or chosen.dtype.kind not in "iu":
-            raise InputError(
-                f"actions: expected {self.num_envs} whole numbers, shape ({self.num_envs},), "
-                f"not shape {chosen.shape} of {chosen.dtype}"
-            )
-        chosen = chosen.astype(np.int64, copy=False)
+        chosen = action_numbers(actions, self.num_envs)
         rows, (ended,) = self._all, self._over.nonzero()
         if len(ended):
             if not self._started or self.autoreset_mode is AutoresetMode.DISABLED:
@@ -214,8 +207,9 @@ class VectorSeatEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]])
         """
         if self._log is None:
             raise InputError("history() needs the order of play: make the games with observation='history'")
-        looking = int(self.seats[env_id]) if seat is None else seat
-        return Recall(self.game).history(self._log.deals(env_id), looking)
+        env_id = whole_number(env_id, 0, self.num_envs - 1, "env_id")
+        looking = self.seats[env_id] if seat is None else seat
+        return Recall(self.game).history(self._log.deals(env_id), seat_number(looking, self.game.num_players))
 
     def render(self) -> tuple[Any, ...] | None:
         """Every table: as text in mode ``"ansi"``, as ``(600, 800, 3) uint8`` in mode ``"rgb_array"``."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
+from trick_envs.engine.arguments import seat_number
 from trick_envs.engine.game import Game
 from trick_envs.errors import InputError
 
@@ -32,9 +31,7 @@ def read_dealer(game: Game, dealer: object, where: str) -> int | None:
     """
     if dealer is None:
         return None
-    if isinstance(dealer, bool) or not isinstance(dealer, (int, np.integer)) or not 0 <= dealer < game.num_players:
-        raise InputError(f"{where}: expected a seat of 0 to {game.num_players - 1}, not {dealer!r}")
-    return int(dealer)
+    return seat_number(dealer, game.num_players, where)
 
 
 def read_deals(game: Game, deals: object, where: str = "options['deals']") -> list[GivenDeal]:

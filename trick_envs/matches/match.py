@@ -16,6 +16,7 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
+from trick_envs.engine.arguments import action_number
 from trick_envs.engine.batch import reward_mode
 from trick_envs.engine.direct import direct
 from trick_envs.engine.game import Game
@@ -109,7 +110,12 @@ class Match:
         Returns:
             ``ILLEGAL`` (-1) if it is not legal: nothing has changed then. Else 0, or ``DEAL_ENDED`` if it has ended a
             deal, plus ``MATCH_ENDED`` if that was the last one; ``ended`` is this deal.
+
+        Raises:
+            InvalidAction: if it is not one whole number.
         """
+        if type(action) is not int:
+            action = action_number(action)
         if not 0 <= action < self._num_actions:
             return ILLEGAL
         result = int(self._step(self.states, action, self._mode, self._rewards))

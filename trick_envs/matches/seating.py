@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from trick_envs.agents import Agent, make_agent
 from trick_envs.agents.agent import ask
+from trick_envs.engine.arguments import action_numbers, seat_number
 from trick_envs.engine.game import Game
 from trick_envs.engine.history import Events
 from trick_envs.engine.inspect import why_illegal
@@ -108,13 +109,7 @@ class Opponents:
             named = ask(cast(Agent, agent), self.game, observations, action_masks, states, plays)
         else:
             named = agent(observations, action_masks)
-        actions = np.asarray(named)
-        if actions.shape != (len(states),) or actions.dtype.kind not in "iu":
-            raise InputError(
-                f"opponent {self._names[number]}: expected {len(states)} whole numbers, one per row, "
-                f"not shape {actions.shape} of {actions.dtype}"
-            )
-        actions = actions.astype(np.int64, copy=False)
+        actions = action_numbers(named, len(states), f"opponent {self._names[number]}")
         wrong = self.game.kernels.first_illegal(states, np.arange(len(states)), actions)
         if wrong >= 0:
             reason = why_illegal(self.game, states[wrong : wrong + 1], int(actions[wrong]))
@@ -171,9 +166,7 @@ def checked_seat(seat: object, game: Game, where: str) -> int:
     """
     if seat is None:
         return -1
-    if isinstance(seat, bool) or not isinstance(seat, (int, np.integer)) or not 0 <= seat < game.num_players:
-        raise InputError(f"{where}: expected None or a seat of 0 to {game.num_players - 1}, not {seat!r}")
-    return int(seat)
+    return seat_number(seat, game.num_players, where, "None or a seat")
 
 
 def seatings(game: Game) -> list[tuple[int, ...]]:

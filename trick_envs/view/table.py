@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, ClassVar, NamedTuple
 
+from trick_envs.engine.arguments import is_whole
 from trick_envs.engine.cards import WORD, Deck
 from trick_envs.engine.game import Game
 from trick_envs.engine.state import KEEP, LEAD, OVER, PASS, PHASES, PICK, States
@@ -183,7 +184,7 @@ def table_view(
         ValueError: if there is no such seat.
     """
     n = game.num_players
-    if observer is not None and (isinstance(observer, bool) or observer not in range(n)):
+    if observer is not None and not is_whole(observer, 0, n - 1):
         raise InputError(f"observer: expected a seat of 0 to {n - 1}, or None for an open table, not {observer!r}")
     state, deck = states[0], game.deck
     phase, acting = int(state["phase"]), int(state["seat"])
