@@ -5,16 +5,21 @@ from __future__ import annotations
 import ast
 import errno
 import io
+import json
+import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import pytest
 
 pytest.importorskip("typer")
+from typer.testing import CliRunner
+
 import trick_envs
 from trick_envs import errors
-from trick_envs.cli import base, main
+from trick_envs.cli import app, base, main
 from trick_envs.errors import FolderInUseError, IllegalAction, InputError, InputTypeError, MissingExtraError
 
 ROOT = Path(trick_envs.__file__).parent.parent
@@ -164,3 +169,55 @@ def test_a_letter_that_the_console_does_not_have_is_no_error(monkeypatch: pytest
         main()
     sys.stdout.flush()
     assert written.getvalue().decode(encoding).strip() == {"ascii": "? 3 ? 9", "cp1252": "? 3 \u2026 9"}[encoding]
+
+
+# --- output paths -------------------------------------------------------------------------------------------------
+
+
+def path_parameters() -> Iterator[tuple[str, str]]:
+    """The commands that take paths, and the names of these options; of arguments, those of the parameters."""
+    for command in app.registered_commands:
+        function = command.callback
+        assert function is not None
+        for parameter, hint in get_type_hints(function, include_extras=True).items():
+            kinds = {*get_args(get_args(hint)[0]), get_args(hint)[0]} if get_origin(hint) is Annotated else {hint}
+            if Path in kinds:
+                name = get_args(hint)[1].default  # the first argument of typer.Option
+                name = name if isinstance(name, str) else parameter
+                yield command.name or function.__name__.replace("_", "-"), name
+
+
+PATHS = sorted(path_parameters())
+OUTPUT = [each for each in PATHS if each[1].startswith("-")]
+
+
+def test_every_path_that_a_command_only_reads_is_an_argument() -> None:
+    assert set(PATHS) - set(OUTPUT) == {("replay", "file"), ("review", "file"), ("release", "run")}
+    assert {option for _, option in OUTPUT} == {"--json", "--html", "--file", "--record", "--folder"}
+
+
+@pytest.mark.parametrize(("command", "option"), OUTPUT)
+def test_every_output_path_is_tried_before_the_command_begins(command: str, option: str, tmp_path: Path) -> None:
+    """Nothing that a command needs is given: if it began, that would be the error."""
+    (tmp_path / "file").write_text("")
+    places = [tmp_path / "file" / "found", tmp_path / "file" / "there" / "is" / "none", tmp_path / ("long" * 64)]
+    if sys.platform == "linux":
+        places.append(Path("/proc/found"))
+    for place in places:
+        done = CliRunner().invoke(app, [command, option, str(place)])
+        assert isinstance(done.exception, InputError), done.output
+        assert re.fullmatch(r"\S+ cannot be written: [A-Z][\w ]+", str(done.exception))
+        assert str(place) in str(done.exception)
+    assert sorted(tmp_path.iterdir()) == [tmp_path / "file"]  # a trial leaves nothing
+
+
+def test_results_go_into_a_folder_that_is_made_and_nothing_is_played_for_a_path_that_cannot_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    command = ["evaluate", "--game", "donguri", "--num-players", "3", "--deals", "2", "greedy", "random", "--json"]
+    Path("file").write_text("")
+    assert isinstance(CliRunner().invoke(app, [*command, "file/found.json"]).exception, InputError)
+    assert not Path("runs").exists()
+    assert CliRunner().invoke(app, [*command, "there/is/none.json"]).exit_code == 0
+    assert len(json.loads(Path("there/is/none.json").read_text())["results"]) == 1

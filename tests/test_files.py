@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from trick_envs.errors import FolderInUseError
-from trick_envs.files import locked, replacing, write_bytes, write_json, write_text
+from trick_envs.files import locked, replacing, try_to_write, write_bytes, write_json, write_text
 
 
 def test_a_file_is_on_the_disk_before_it_gets_its_name_and_then_so_is_its_name(
@@ -124,3 +125,18 @@ def test_who_locks_a_folder_deletes_what_an_interrupted_process_has_left(tmp_pat
     assert mine.exists()
     left.write_text("")
     context.__exit__(None, None, None)
+
+
+def test_a_trial_leaves_nothing_and_finds_what_stops_the_write(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("kept")
+    for good in (tmp_path / "file", tmp_path / "new", tmp_path / "there" / "is" / "none", Path(os.devnull)):
+        try_to_write(good)
+    for bad in (tmp_path, tmp_path / "file" / "new", tmp_path / ("long" * 63)):
+        with pytest.raises(ValueError, match=f"^{re.escape(str(bad))} cannot be written: "):
+            try_to_write(bad)
+        with pytest.raises(OSError, match=r"."):
+            write_text(bad, "")
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+    assert (tmp_path / "file").read_text() == "kept"
+    write_text(tmp_path / "there" / "is" / "none", "now")
+    assert (tmp_path / "there" / "is" / "none").read_text() == "now"

@@ -241,3 +241,51 @@ def test_commands_of_a_package_are_found_whichever_package_is_imported_first(fir
         "assert names.count('train') == names.count('evaluate') == 1, names\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+IMPOSSIBLE = "def f(x: 'Nothing'): ...\ndef add_to(app):\n    app.command('g')(lambda: None)\n    app.command()(f)\n"
+BROKEN_COMMANDS = {  # by what stands where the commands are expected: files, and what is told
+    "empty": ({"fleet/__init__.py": ""}, "ModuleNotFoundError: No module named 'fleet.commands'"),
+    "folder": ({"fleet/commands.py": ""}, "AttributeError: module 'fleet.commands' has no attribute 'add_to'"),
+    "script": ({"fleet.py": "raise SystemExit('usage: fleet.py FILE')"}, "SystemExit: usage: fleet.py FILE"),
+    "text": ({"fleet.py": "if:"}, "SyntaxError: invalid syntax (fleet.py, line 1)"),
+    "other": ({"fleet/__init__.py": "", "fleet/commands.py": "def add_to(): ..."}, "TypeError: add_to() takes 0"),
+    "option": ({"fleet/__init__.py": "", "fleet/commands.py": IMPOSSIBLE}, "NameError: name 'Nothing' is not defined"),
+    "nothing": ({}, "(fleet is not found): ModuleNotFoundError: No module named 'fleet'"),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN_COMMANDS)
+def test_commands_that_cannot_be_added_are_one_warning_and_the_others_work(name: str, tmp_path: Path) -> None:
+    files, told = BROKEN_COMMANDS[name]
+    metadata = {"METADATA": "Metadata-Version: 2.1\nName: fleet\nVersion: 1.0\n"}
+    metadata["entry_points.txt"] = "[trick_envs.commands]\nfleet = fleet.commands:add_to\n"
+    home = tmp_path / "home"
+    for file, text in (files | {f"fleet-1.0.dist-info/{file}": text for file, text in metadata.items()}).items():
+        (home / file).parent.mkdir(parents=True, exist_ok=True)
+        (home / file).write_text(text)
+    for arguments, shown in ((["games", "pepper"], "Pepper"), (["--help"], "best-response")):
+        done = subprocess.run(
+            [sys.executable, "-m", "trick_envs.cli", *arguments], capture_output=True, text=True, check=True,
+            env={**os.environ, "PYTHONPATH": str(home)},
+        )  # fmt: skip
+        assert shown in done.stdout
+        (line,) = done.stderr.splitlines()
+        assert line.startswith("warning: the commands of fleet.commands:add_to are missing (fleet is ")
+        assert told in line
+        assert not files or f"(fleet is {home / 'fleet'}" in line
+
+
+def test_a_package_that_has_the_name_of_ours_takes_away_only_its_commands(tmp_path: Path) -> None:
+    (tmp_path / "theirs" / "training").mkdir(parents=True)
+    for name, text in (("__init__", ""), ("commands", "raise OSError('no data')")):
+        (tmp_path / "theirs" / "training" / f"{name}.py").write_text(text)
+    done = subprocess.run(
+        [sys.executable, "-m", "trick_envs.cli", "games", "pepper"], capture_output=True, text=True, check=True,
+        cwd=tmp_path / "theirs", env={**os.environ, "PYTHONPATH": str(tmp_path / "theirs")},
+    )  # fmt: skip
+    assert "Pepper" in done.stdout
+    assert done.stderr == (
+        "warning: the commands of training.commands:add_to are missing "
+        f"(training is {tmp_path / 'theirs' / 'training' / '__init__.py'}): OSError: no data\n"
+    )

@@ -13,10 +13,20 @@ from typing import Annotated, Any
 import typer
 
 from training.shipped import config_names, find_config
-from trick_envs.cli.base import GameOption, JsonOption, PlayersOption, RayCommand, RayOption, WorkersOption, out
+from trick_envs.cli.base import (
+    GameOption,
+    JsonOption,
+    PlayersOption,
+    RayCommand,
+    RayOption,
+    WorkersOption,
+    out,
+    output_folder,
+)
 from trick_envs.cli.evaluate import play_schedule, resumable_arena
 from trick_envs.errors import InputError
 from trick_envs.evaluation import bench
+from trick_envs.files import try_to_write
 
 # Of a best response that begins with the weights of a policy: the defaults, which are for random weights, would make it
 # forget what it knows before it learns (docs/experiments.md, Best responses).
@@ -53,10 +63,7 @@ def train(
     config: Annotated[
         str | None, typer.Argument(help=f"The run: a YAML file, or one of {', '.join(config_names())}.")
     ] = None,
-    folder: Annotated[
-        Path | None,
-        typer.Option("--folder", file_okay=False, help="For the files of the run; runs/NAME-OF-CONFIG by default."),
-    ] = None,
+    folder: Annotated[Path | None, output_folder("For the files of the run; runs/NAME-OF-CONFIG by default.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue the run in the folder.")] = False,
     change: Annotated[
         list[str] | None,
@@ -100,12 +107,7 @@ def best_response(
         typer.Option("--init-from", help="For the initial weights: pretrained, or the policy.onnx of a run."),
     ] = None,
     folder: Annotated[
-        Path | None,
-        typer.Option(
-            "--folder",
-            file_okay=False,
-            help="For the files of the run; runs/best-response-GAME-PLAYERS-POLICY by default.",
-        ),
+        Path | None, output_folder("For the files of the run; runs/best-response-GAME-PLAYERS-POLICY by default.")
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue the run in the folder.")] = False,
     search_deals: Annotated[
@@ -183,10 +185,7 @@ def release(
     force: Annotated[bool, typer.Option("--force", help="Replace the policy that is there in any case.")] = False,
     workers: WorkersOption = 1,
     ray: RayOption = None,
-    folder: Annotated[
-        Path | None,
-        typer.Option("--folder", file_okay=False, help="For finished deals; a folder in that of the run by default."),
-    ] = None,
+    folder: Annotated[Path | None, output_folder("For finished deals; a folder in that of the run by default.")] = None,
 ) -> None:
     """Make the policy of a run the one that comes with its game, if it is better than the one that is there."""
     from training.release import finished_run
@@ -194,6 +193,7 @@ def release(
     from trick_envs.evaluation.duplicate import results_table
 
     found = finished_run(run)
+    try_to_write(found.target)
     target = folder or run / "release"
     with resumable_arena():
         meeting = None if force else found.meeting()

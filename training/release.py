@@ -34,7 +34,7 @@ MEETING_DEALS = 1000  # a meeting of two policies without search is fast
 SEED = 0  # of the meeting and the ladder
 
 FILES = ("config.yaml", "policy.onnx", "evaluation.json")
-NOT_COPIED = ("game", "num_players", "opponent", "against", "results")  # from evaluation.json to the manifest
+NOT_COPIED = ("game", "num_players", "opponent", "results")  # from evaluation.json to the manifest
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import math
 import os
@@ -30,12 +31,14 @@ def replacing(path: Path) -> Iterator[Path]:
     was, and the temporary file is deleted. Several processes may replace the same file: the last one wins.
 
     What is no regular file, such as a pipe or ``/dev/stdout``, cannot be replaced: the block writes to it directly.
+    A folder that is missing is made.
     """
     if path.exists() and not path.is_file():
         yield path
         return
     path = path.resolve()  # a link stays a link
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = _temporary(path)
     try:
         yield temporary
         with temporary.open("rb+") as file:
@@ -56,6 +59,32 @@ def read_json(path: Path) -> Any:
         return json.loads(path.read_text(encoding="utf-8-sig"))
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: not readable as JSON: {error}") from None
+
+
+def try_to_write(path: Path) -> None:
+    """Tries whether ``replacing`` could write a file, before work whose results it is for. Nothing stays of the trial.
+
+    Raises:
+        ValueError: if it could not; names the file and says why.
+    """
+    try:
+        if path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        if path.exists() and not path.is_file():
+            if not os.access(path, os.W_OK):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+            return
+        path = path.resolve()
+        folder = next(each for each in path.parents if each.exists())  # the others are made when there are results
+        trial = _temporary(folder / path.name)
+        trial.touch()
+        trial.unlink()
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror}") from None
+
+
+def _temporary(path: Path) -> Path:
+    return path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
 
 
 def write_bytes(path: Path, content: bytes) -> None:

@@ -6,7 +6,9 @@ application (``training.commands:add_to`` adds ``train``, ``best-response`` and 
 
 from __future__ import annotations
 
+import warnings
 from functools import cache
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from trick_envs.cli import base
@@ -22,9 +24,26 @@ if TYPE_CHECKING:
 
 @cache
 def _add_commands() -> None:
-    """Adds the commands of other packages: not on import, because they may import this package first."""
+    """Adds the commands of other packages: not on import, because they may import this package first.
+
+    A package whose commands cannot be added is a warning: the others work.
+    """
+    import typer  # not above: base says what to do where it is not installed
+
     for point in plug_ins(COMMANDS).values():
-        point.load()(base.app)
+        try:
+            added = typer.Typer()
+            point.load()(added)
+            typer.main.get_group(added)  # raises for parameters that no command line can have
+        except (Exception, SystemExit) as error:  # a script of the same name may do anything
+            top = point.module.partition(".")[0]
+            spec = find_spec(top)
+            places = spec and ([spec.origin] if spec.origin else spec.submodule_search_locations)
+            told = f"the commands of {point.value} are missing ({top} is {', '.join(places or ['not found'])})"
+            warnings.warn(f"{told}: {type(error).__name__}: {error}", stacklevel=1)
+        else:
+            base.app.registered_commands += added.registered_commands
+            base.app.registered_groups += added.registered_groups
 
 
 def __getattr__(name: str) -> Any:
@@ -36,5 +55,4 @@ def __getattr__(name: str) -> Any:
 
 def main() -> None:
     """The ``trick`` command: ``base.main``, with the commands of all packages."""
-    _add_commands()
-    base.main()
+    base.main(_add_commands)

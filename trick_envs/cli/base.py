@@ -7,12 +7,14 @@ import re
 import sys
 import traceback
 import warnings
+from collections.abc import Callable
 from enum import StrEnum
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any
 
 from trick_envs.errors import TrickEnvsError
+from trick_envs.files import LOCK, try_to_write
 
 try:
     import typer
@@ -67,8 +69,8 @@ def options(
     """Trick-taking card games for reinforcement learning: train, evaluate, measure."""
 
 
-def main() -> None:
-    """Runs the command line.
+def main(add_commands: Callable[[], None]) -> None:
+    """Runs the command line, after ``add_commands``.
 
     An error that was raised on purpose (``TrickEnvsError``), a library that is not installed, and what the system
     refuses, such as a full disk, are one line, and exit with 2; ``--traceback`` shows where it came from. Anything else
@@ -81,6 +83,7 @@ def main() -> None:
     whole = "--traceback" in sys.argv
     sys.argv[1:] = [argument for argument in sys.argv[1:] if argument != "--traceback"]
     try:
+        add_commands()
         app()
     except Exception as error:
         told = user_error(error)
@@ -136,15 +139,37 @@ RayOption = Annotated[
         help="Use Ray: a local one with as many workers as without it, or all cores of the cluster at HOST:PORT.",
     ),
 ]
+
+
+def output_file(name: str, help: str) -> Any:
+    """An option for a file that the command writes: it is tried before the command begins."""
+    return typer.Option(name, help=help, dir_okay=False, callback=_try_file)
+
+
+def output_folder(help: str) -> Any:
+    """The option for the folder that the command writes into: it is tried before the command begins."""
+    return typer.Option("--folder", help=help, file_okay=False, callback=_try_folder)
+
+
+def _try_file(value: Path | None) -> Path | None:
+    if value is not None:
+        try_to_write(value)
+    return value
+
+
+def _try_folder(value: Path | None) -> Path | None:
+    if value is not None:
+        try_to_write(value / LOCK)
+    return value
+
+
 ArenaFolderOption = Annotated[
     Path | None,
-    typer.Option(
-        "--folder",
-        file_okay=False,
-        help="For finished deals and results; runs/arena-GAME-PLAYERS by default, with -seed-N and -test appended.",
+    output_folder(
+        "For finished deals and results; runs/arena-GAME-PLAYERS by default, with -seed-N and -test appended."
     ),
 ]
-JsonOption = Annotated[Path | None, typer.Option("--json", dir_okay=False, help="Also write the results to this file.")]
+JsonOption = Annotated[Path | None, output_file("--json", "Also write the results to this file.")]
 
 
 class Split(StrEnum):

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from trick_envs.cli.base import GameOption, PlayersOption, app, out
+from trick_envs.cli.base import GameOption, JsonOption, PlayersOption, app, out, output_file, output_folder
 from trick_envs.errors import InputError
 
 
@@ -21,7 +21,7 @@ def simulate(
     players: Annotated[
         str, typer.Option("--players", help="The players: one spec for all, or one per seat, separated by commas.")
     ] = "greedy",
-    file: Annotated[Path | None, typer.Option("--file", help="For the record; it is printed by default.")] = None,
+    file: Annotated[Path | None, output_file("--file", "For the record; it is printed by default.")] = None,
 ) -> None:
     """Play a match and write its record."""
     from trick_envs.agents import make_agent
@@ -64,8 +64,7 @@ def play(
         int | None, typer.Option("--num-deals", min=1, help="Number of deals; default: the game's.")
     ] = None,
     record: Annotated[
-        Path | None,
-        typer.Option("--record", dir_okay=False, help="For the record; a new file in runs/play by default."),
+        Path | None, output_file("--record", "For the record; a new file in runs/play by default.")
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue the match of --record.")] = False,
     pause: Annotated[float, typer.Option("--pause", min=0.0, help="Seconds for which a finished trick stays.")] = 2.0,
@@ -84,9 +83,7 @@ def play(
 @app.command()
 def replay(
     file: Annotated[Path, typer.Argument(help="A match record, as written by trick simulate.")],
-    html: Annotated[
-        Path | None, typer.Option("--html", dir_okay=False, help="Write a page with every step to this file instead.")
-    ] = None,
+    html: Annotated[Path | None, output_file("--html", "Write a page with every step to this file instead.")] = None,
 ) -> None:
     """Print a match from its record, trick by trick, after checking every action; or make a page of it."""
     from trick_envs.files import read_json
@@ -116,9 +113,7 @@ def review(
     worlds: Annotated[
         int, typer.Option("--worlds", min=8, help="How many worlds to sample for the second comparison of a play.")
     ] = 256,
-    json_file: Annotated[
-        Path | None, typer.Option("--json", dir_okay=False, help="Write the whole review to this file, too.")
-    ] = None,
+    json_file: JsonOption = None,
 ) -> None:
     """Judge every play of a match: what it has cost, which were mistakes, and who has played how well."""
     from trick_envs.cli.progress import progress_bar
@@ -153,8 +148,7 @@ def serve(
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="The port; 0: any that is free.")] = 8000,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Do not open a browser.")] = False,
     folder: Annotated[
-        Path | None,
-        typer.Option("--folder", file_okay=False, help="Where games are saved; by default in the user's data folder."),
+        Path | None, output_folder("Where games are saved; by default in the user's data folder.")
     ] = None,
 ) -> None:
     """Play and look at replays in the browser."""

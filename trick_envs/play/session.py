@@ -262,7 +262,6 @@ class Session:
         """Writes the record, with the players, if there is a file for it."""
         if self.file is None:
             return
-        self.file.parent.mkdir(parents=True, exist_ok=True)
         write_json(self.file, self.record())
 
     def record(self) -> dict[str, Any]:

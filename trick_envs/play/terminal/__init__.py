@@ -12,6 +12,7 @@ from rich.console import Console
 
 from trick_envs.engine.registry import load_game
 from trick_envs.engine.rng import fresh_seed
+from trick_envs.files import try_to_write
 from trick_envs.play.session import Session, default_player
 
 
@@ -33,6 +34,7 @@ def play_match(
             chosen = load_game(game, num_players, deals)
             stamp = time.strftime("%Y%m%d-%H%M%S")
             file = record or Path("runs") / "play" / f"{game}-{chosen.num_players}-{stamp}.json"
+            try_to_write(file)
             drawn = fresh_seed() if seed is None else seed
             session = Session.start(chosen, seat, opponents or default_player(chosen), drawn, file)
         session.prepare()
