@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+import threading
 from typing import Any
 
 import numpy as np
@@ -111,3 +113,53 @@ def test_nothing_without_weight_is_picked(draw: float) -> None:
     picked = pick(weights, np.full(4, draw))
     assert picked[0] in (1, 3)
     assert picked[1:].tolist() == [0, 3, 0]
+
+
+SPECS = [
+    "random",
+    "greedy",
+    "pimc:20",
+    "ismcts:200",
+    "pretrained:sample",
+    "pretrained+ismcts:60",
+    "pretrained+rollout:8",
+]
+
+
+@pytest.mark.parametrize("spec", SPECS)
+@pytest.mark.parametrize("name", ["zaraba22", "hearts"])
+def test_a_player_that_threads_share_plays_as_alone(name: str, spec: str) -> None:
+    games = begun(name)
+    agent, found = make_agent(spec, games.game), []
+    rows = range(24)
+    alone = [act(agent, games, [row])[0] for row in rows]
+
+    def ask(first: int) -> None:
+        found.extend(act(agent, games, [row])[0] == alone[row] for row in [*rows[first:], *rows[:first]])
+
+    threads = [threading.Thread(target=ask, args=(first,), daemon=True) for first in (0, 5, 11, 17)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert len(found) == 4 * len(rows)
+    assert all(found)
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_a_copy_whose_arrays_are_read_only_plays(spec: str) -> None:
+    """As Ray's object store makes them."""
+    games, buffers = begun("pepper"), []
+    agent = make_agent(spec, games.game)
+    data = pickle.dumps(agent, protocol=5, buffer_callback=buffers.append)
+    copied = pickle.loads(data, buffers=[bytes(buffer.raw()) for buffer in buffers])
+    np.testing.assert_array_equal(act(copied, games, range(20)), act(agent, games, range(20)))
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_what_a_caller_has_set_for_arithmetic_changes_nothing(spec: str) -> None:
+    games = begun("donguri")
+    agent = make_agent(spec, games.game)
+    with np.errstate(all="raise"):
+        found = act(agent, games)
+    np.testing.assert_array_equal(found, act(agent, games))

@@ -36,6 +36,19 @@ class Chance:
         return (bits >> np.uint64(32)) / 2.0**32
 
 
+def softmax_weights(logits: npt.NDArray[np.floating]) -> npt.NDArray[np.floating]:
+    """Weights in proportion to the probabilities of logits ``(…, A)``: the largest is 1. ``-inf`` gets 0."""
+    with np.errstate(under="ignore"):  # callers may have set it to raise
+        return np.exp(logits - logits.max(axis=-1, keepdims=True))
+
+
+def softmax(logits: npt.NDArray[np.floating]) -> npt.NDArray[np.floating]:
+    """The probabilities of logits ``(…, A)``."""
+    weights = softmax_weights(logits)
+    with np.errstate(under="ignore"):
+        return weights / weights.sum(axis=-1, keepdims=True)
+
+
 def pick(weights: npt.NDArray[np.number | np.bool_], draws: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
     """Draws an action for every row, with probabilities in proportion to its weights.
 

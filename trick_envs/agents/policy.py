@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trick_envs.agents.agent import Actions, Masks, Observations
-from trick_envs.agents.chance import Chance, pick
+from trick_envs.agents.chance import Chance, pick, softmax_weights
 from trick_envs.engine.game import Game
 from trick_envs.engine.history import Events, layout_of
 from trick_envs.engine.observation import VERSION
@@ -150,8 +150,7 @@ class PolicyAgent:
         """The best action for every row, or one drawn from the policy's distribution: ``(B,) int64``."""
         logits, _ = self.evaluate(observations, action_masks)
         if self._sample:
-            likely = np.exp(logits - logits.max(axis=1, keepdims=True))
-            return pick(likely, self._chance.draw(len(likely), states))
+            return pick(softmax_weights(logits), self._chance.draw(len(logits), states))
         return logits.argmax(axis=1)
 
     def __getstate__(self) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trick_envs.agents.agent import Actions, Agent, Masks, Observations, required, takes_history
+from trick_envs.agents.chance import softmax
 from trick_envs.agents.rollout_kernels import rollout_kernels
 from trick_envs.agents.search import SearchResult
 from trick_envs.engine.game import Game
@@ -126,8 +127,7 @@ class RolloutAgent:
     ) -> npt.NDArray[np.int64]:
         """``(B, S)``: the baseline, the policy's action by default, then the likeliest others; -1: there are fewer."""
         logits, _ = self._policy.evaluate(observations, action_masks)
-        likely = np.exp(logits - logits.max(axis=1, keepdims=True))
-        likely /= likely.sum(axis=1, keepdims=True)
+        likely = softmax(logits)
         likely[np.asarray(action_masks) == 0] = 0.0
         first = self._policy.act(observations, action_masks, states) if baselines is None else baselines
         likely[np.arange(len(likely)), first] = 2.0

@@ -70,9 +70,6 @@ class SearchAgent:
         self.game = game
         self._method, self._effort = method, effort
         self._baseline = baseline or GreedyAgent(game)
-        nodes = 0 if method == "pimc" else 2 * effort + WIDTH - 2
-        self._room = (np.zeros(2, game.dtype), np.zeros((ROWS, WIDTH), np.int64))
-        self._tree_room = (np.zeros(nodes, NODE), np.zeros(2), np.zeros(MOST_STEPS, STEP))
         self.seed(seed)
 
     def seed(self, seed: int) -> None:
@@ -118,11 +115,14 @@ class SearchAgent:
             baselines = np.asarray(self._baseline.act(observations, action_masks, states, *order))
         actions, sums = baselines.copy(), np.zeros((len(states), WIDTH), COMPARISON)
         kernels, streams = self.game.kernels, np.zeros(len(states), np.uint64)
+        # Scratch memory of this call: several threads may share a player.
+        worlds, work = np.zeros(2, self.game.dtype), np.zeros((ROWS, WIDTH), np.int64)
         if self._method == "pimc":
-            kernels.pimc(states, self._effort, self._seed, actions, streams, *self._room, sums)
+            kernels.pimc(states, self._effort, self._seed, actions, streams, worlds, work, sums)
         else:
-            cheat = self._method == "cheat"
+            cheat, tree = self._method == "cheat", np.zeros(2 * self._effort + WIDTH - 2, NODE)
             kernels.ismcts(
-                states, self._effort, cheat, self._seed, actions, streams, *self._room, sums, *self._tree_room
+                states, self._effort, cheat, self._seed, actions, streams, worlds, work, sums, tree, np.zeros(2),
+                np.zeros(MOST_STEPS, STEP),
             )  # fmt: skip
         return actions, baselines, sums

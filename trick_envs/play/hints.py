@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trick_envs.agents import make_agent
+from trick_envs.agents.chance import softmax
 from trick_envs.agents.policy import PolicyAgent
 from trick_envs.agents.pretrained import PRETRAINED, pretrained_file
 from trick_envs.agents.rollout import RolloutAgent
@@ -155,8 +156,7 @@ class Advisor:
             likely = values = None
             if self._policy is not None and self._rollout is not None and only is None:
                 logits, raw = self._policy.evaluate(observations, masks)
-                likely = np.exp(logits - logits.max(axis=1, keepdims=True))
-                likely, values = likely / likely.sum(axis=1, keepdims=True), self._rollout.in_points(raw)
+                likely, values = softmax(logits), self._rollout.in_points(raw)
             if only is not None:
                 masks = np.zeros_like(masks)
                 masks[np.arange(len(masks)), played] = masks[np.arange(len(masks)), only] = 1
@@ -216,8 +216,7 @@ class Advisor:
         if self._judged is None or self._rollout is None:
             return None, None
         logits, values = self._judged.hold(observations, action_masks)
-        likely = np.exp(logits[0] - logits[0].max())
-        return likely / likely.sum(), round(float(self._rollout.in_points(values)[0]), 2)
+        return softmax(logits[0]), round(float(self._rollout.in_points(values)[0]), 2)
 
 
 def advisor_of(game: Game) -> Advisor:
