@@ -4,7 +4,7 @@
     env = pepper_v0.env(num_players=5)
 
 Importing the package registers every game, built in or plugged in, with PettingZoo (``trick_envs/pepper-v0``) and with
-Gymnasium (``trick_envs/Pepper-v0``).
+Gymnasium (``trick_envs/Pepper-v0``, and in words ``trick_envs/Pepper-text-v0``).
 """
 
 from __future__ import annotations
@@ -53,6 +53,9 @@ def _register() -> None:
             entry_point="trick_envs.interfaces.gymnasium:SeatEnv",
             vector_entry_point="trick_envs.interfaces.vector:VectorSeatEnv",
             kwargs={"game": game},
+        )
+        gymnasium.register(
+            gymnasium_id(game, "text"), entry_point="trick_envs.interfaces.text:TextEnv", kwargs={"game": game}
         )
     try:
         from pettingzoo import register

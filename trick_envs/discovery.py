@@ -46,6 +46,6 @@ def game_names() -> tuple[str, ...]:
     return tuple(sorted({*built_in_games(), *plug_ins(GAMES)}))
 
 
-def gymnasium_id(game: str) -> str:
-    """The id of a game in Gymnasium's registry, such as ``trick_envs/Pepper-v0``."""
-    return f"trick_envs/{''.join(map(str.capitalize, game.split('_')))}-v0"
+def gymnasium_id(game: str, kind: str = "") -> str:
+    """The id of a game in Gymnasium's registry, such as ``trick_envs/Pepper-v0`` or ``trick_envs/Pepper-text-v0``."""
+    return f"trick_envs/{''.join(map(str.capitalize, game.split('_')))}{f'-{kind}' if kind else ''}-v0"

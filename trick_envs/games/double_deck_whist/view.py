@@ -37,6 +37,9 @@ def refine(view: TableView, game: Game, states: States) -> TableView:
         f"trump: {suit_name(trump)}; half {half}, {sections['left'][half - 1]} tricks left in it",
         "tricks that count: " + ", ".join(f"{view.you(i)} and {view.you(i + 2)} {won[i]}" for i in range(2)),
     ]
+    if any(sections["deals_won"]):
+        told = (f"{view.you(i)} and {view.you(i + 2)} {won}" for i, won in enumerate(sections["deals_won"]))
+        lines.append(f"deals won: {', '.join(told)}")
     open_hand = "" if view.observer is None else view.seats[(view.observer - 1) % n].name
     seats = tuple(
         replace(seat, note="open hand" if seat.name == open_hand else "partner" if _partner(view, seat) else "")

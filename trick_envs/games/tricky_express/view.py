@@ -41,6 +41,10 @@ def refine(view: TableView, game: Game, states: States) -> TableView:
     lines += [
         f"{view.you(each['seat'])} {'gave' if each['got'] else 'got'} {view.card(each['kind'])}" for each in exchanged
     ]
+    earlier = [state["first_passes"].tolist()[seat * DEALS :][: view.deal - 1] for seat in range(n)]
+    if any(map(any, earlier)):
+        told = (f"{view.you(seat)} {' '.join(map(str, found))}" for seat, found in enumerate(earlier))
+        lines.append(f"longest passes of the deals before: {', '.join(told)}")
     seats = tuple(
         replace(seat, note=f"long passes {own['first']} + {own['second']}, running {own['running']}")
         for seat, own in zip(view.seats, passes, strict=True)

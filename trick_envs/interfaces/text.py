@@ -1,0 +1,224 @@
+"""The games in words: for language models, and for everybody who reads and writes.
+
+- ``rules_text`` says the rules, ``position_text`` what a seat knows and what it is asked, and ``parse_answer`` reads
+  its answer;
+- ``TextEnv`` is a Gymnasium environment of them: ``gymnasium.make("trick_envs/Pepper-text-v0", …)``.
+"""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Sequence
+from typing import Any, Protocol, cast
+
+import gymnasium
+import numpy as np
+import numpy.typing as npt
+from gymnasium import spaces
+
+from trick_envs.agents import make_agent
+from trick_envs.agents.agent import Actions, Masks, Observations
+from trick_envs.agents.search import SearchResult
+from trick_envs.discovery import gymnasium_id
+from trick_envs.engine.game import Game
+from trick_envs.engine.history import Events
+from trick_envs.engine.state import OVER, States, copy_states
+from trick_envs.errors import InputError, InputTypeError
+from trick_envs.interfaces.gymnasium import SeatEnv
+from trick_envs.interfaces.rendering import FPS, MODES, Rendered
+from trick_envs.matches.record import Record
+from trick_envs.matches.seating import Opponent
+from trick_envs.view.answer import Answer, parse_answer
+from trick_envs.view.reader import estimated_tokens, plain, position_text, rules_text
+
+__all__ = ["Answer", "TextEnv", "estimated_tokens", "parse_answer", "position_text", "rules_text"]
+
+BAD_ANSWERS = ("retry", "substitute", "terminate")
+MOST_LETTERS = 10_000  # of a text in the spaces; longer answers are read as well
+
+
+class _Judge(Protocol):
+    """A search that compares cards: ``RolloutAgent`` and ``SearchAgent``."""
+
+    def act(self, observations: Observations, action_masks: Masks, states: States | None = None) -> Actions: ...
+    def compare(
+        self, observations: Observations, action_masks: Masks, states: States | None, baselines: Actions | None
+    ) -> SearchResult: ...
+
+
+class TextEnv(gymnasium.Env[str, str]):
+    """A trick-taking game from one seat, in words. Make it with ``gymnasium.make("trick_envs/Pepper-text-v0", …)``.
+
+    - Observation: ``str``, what the seat knows and what is asked (``position_text``); ASCII, at most about 600 tokens.
+      ``info["rules"]`` of ``reset`` says the rules (``rules_text``).
+    - Action: ``str``, an answer of any length (``parse_answer``): its last card in ``<play>…</play>`` counts.
+    - Reward: the points, paid when a deal ends, as in ``SeatEnv``; with ``loss`` minus what a decision has lost.
+    - End: ``terminated`` when the match is over, or by a bad answer; nothing truncates.
+
+    ``info`` has ``action_mask``; ``played``, the card that the last answer has put on the table (empty: none);
+    ``problem``, what was wrong with it; ``bad_answers``, ``substituted`` and ``decisions``, which count on through the
+    match; and with ``loss`` also ``loss``, ``loss_error`` and ``points``.
+
+    Args:
+        game: the game, such as ``"pepper"``.
+        bad_answers: what an answer without a legal card does: ``"retry"`` asks again, with a sentence that says what
+            was understood and what is legal, ``retries`` times at a decision, and then substitutes; ``"substitute"``
+            plays a random legal card; ``"terminate"`` ends the match, and its rewards then add up to less than those of
+            any honest match.
+        retries: how often ``"retry"`` asks again.
+        loss: a search, such as ``"pretrained+rollout:64"``: the reward of every answer is then minus the points that
+            the card played loses against the search's choice, the mean over sampled worlds that the choice was not made
+            in: unbiased, so that it is sometimes above 0 by chance. ``info["loss_error"]`` is its standard error.
+        seat, opponents, reward, num_players, num_deals, render_mode, render_view, options: as for ``SeatEnv``.
+
+    Attributes:
+        rules: the rules.
+    """
+
+    metadata: dict[str, Any] = {"render_modes": [*MODES], "render_fps": FPS}  # noqa: RUF012
+
+    def __init__(
+        self,
+        game: str,
+        bad_answers: str = "retry",
+        retries: int = 2,
+        loss: str | None = None,
+        seat: int | None = None,
+        opponents: Opponent | Sequence[Opponent] = "greedy",
+        reward: str = "score",
+        num_players: int | None = None,
+        num_deals: int | None = None,
+        render_mode: str | None = None,
+        render_view: int | str | None = None,
+        **options: Any,
+    ) -> None:
+        if bad_answers not in BAD_ANSWERS:
+            raise InputError(f"bad_answers: expected one of {', '.join(map(repr, BAD_ANSWERS))}, not {bad_answers!r}")
+        if isinstance(retries, bool) or not isinstance(retries, (int, np.integer)) or retries < 0:
+            raise InputError(f"retries: expected a whole number from 0 on, not {retries!r}")
+        made = gymnasium.make(
+            gymnasium_id(game), seat=seat, opponents=opponents, reward=reward, num_players=num_players,
+            num_deals=num_deals, render_mode=render_mode, render_view=render_view, disable_env_checker=True,
+            illegal="terminate" if bad_answers == "terminate" else "substitute", **options,
+        )  # fmt: skip
+        self._inside = cast(SeatEnv, made.unwrapped)
+        self.render_mode = render_mode
+        self.rules = rules_text(self.game)
+        self.observation_space = spaces.Text(MOST_LETTERS, charset=string.printable)
+        self.action_space = spaces.Text(MOST_LETTERS, min_length=0, charset=string.printable)
+        self._bad_answers, self._retries = bad_answers, int(retries) if bad_answers == "retry" else 0
+        self._judges = None if loss is None else (_judge(loss, self.game, 0), _judge(loss, self.game, 1))
+        self._told = ""
+        self._asked_again = 0
+        self._counts = dict.fromkeys(("decisions", "bad_answers", "substituted"), 0)
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
+        """Starts a match and plays on to the first question; arguments and errors as ``SeatEnv.reset``."""
+        super().reset(seed=seed)
+        self._seen, _ = self._inside.reset(seed=seed, options=options)
+        self._asked_again = 0
+        self._counts = dict.fromkeys(self._counts, 0)
+        self._told = self._text()
+        return self._told, {**self._info(), "rules": self.rules}
+
+    def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        """Plays the card that an answer names, and on to the next question or the end of the match.
+
+        Raises:
+            TypeError: if the answer is no text.
+            gymnasium.error.ResetNeeded: before ``reset`` and after the end of the match.
+        """
+        if not isinstance(action, str):
+            raise InputTypeError(f"an answer is a text, not {type(action).__name__}: {str(action)[:80]!r}")
+        names, mask = self.game.deck.names, self._inside.action_masks()
+        card, problem = parse_answer(action, [names[kind] for kind in np.flatnonzero(mask)], self.game.deck)
+        self._counts["bad_answers"] += card is None
+        if card is None and self._told and self._asked_again < self._retries:
+            self._asked_again += 1
+            return f"{self._told}\n\n{plain(problem)}", 0.0, False, False, self._info(problem=problem)
+        before, seen = copy_states(self.states), self._seen
+        plays = len(self._own_cards())
+        named = int(np.argmin(mask)) if card is None else names.index(card)
+        self._seen, reward, over, cut, _ = self._inside.step(named)
+        self._asked_again = 0
+        played = self._own_cards()[plays:][:1]  # what was substituted is in the match
+        self._counts["decisions"] += 1
+        self._counts["substituted"] += card is None and bool(played)
+        about: dict[str, Any] = {"played": names[played[0]] if played else "", "problem": problem}
+        if self._judges is not None:
+            loss, error = self._lost(before, seen, mask, played[0]) if played else (0.0, 0.0)
+            about |= {"loss": loss, "loss_error": error, "points": float(reward)}
+            reward = -loss if played else reward
+        self._told = self._text()
+        return self._told, float(reward), over, cut, self._info(**about)
+
+    def _text(self) -> str:
+        return position_text(self.game, self.states, self.seat, self._inside.history())
+
+    def _own_cards(self) -> list[int]:
+        """The cards that the seat has named in this match, in order."""
+        events = self._inside.history()
+        return events[(events[:, 1] == self.seat) & (events[:, 2] < OVER), 3].tolist()
+
+    def _info(self, **about: Any) -> dict[str, Any]:
+        return {"action_mask": self.action_masks(), "played": "", "problem": "", **self._counts, **about}
+
+    def _lost(self, states: States, seen: Any, mask: npt.NDArray[np.int8], played: int) -> tuple[float, float]:
+        """The points that a card has lost against the search's choice, and their standard error."""
+        assert self._judges is not None
+        chooser, judge = self._judges
+        best = int(chooser.act(seen[None], mask[None], states)[0])
+        if best == played:
+            return 0.0, 0.0
+        two = np.zeros_like(mask)
+        two[[best, played]] = 1
+        found = judge.compare(seen[None], two[None], states, np.array([played]))
+        count = max(int(found.counts[0, best]), 1)
+        return float(found.advantages[0, best]), float(np.sqrt(found.variances[0, best] / count))
+
+    def action_masks(self) -> npt.NDArray[np.int8]:
+        """The legal cards, ``(A,) int8``; zeros when the match is over."""
+        return self._inside.action_masks()
+
+    @property
+    def game(self) -> Game:
+        """The game."""
+        return self._inside.game
+
+    @property
+    def seat(self) -> int:
+        """Where the learner sits in this match."""
+        return self._inside.seat
+
+    @property
+    def states(self) -> States:
+        """The position, a record; to be read only."""
+        return self._inside.states
+
+    def record(self) -> Record:
+        """The match so far, as a JSON-serialisable dict."""
+        return self._inside.record()
+
+    def history(self, seat: int | str | None = None) -> Events:
+        """Everything that the learner has seen in this match, or another seat (``SeatEnv.history``)."""
+        return self._inside.history(seat)
+
+    def render(self) -> Rendered:
+        """The table, as ``SeatEnv.render``."""
+        return self._inside.render()
+
+    def close(self) -> None:
+        """Closes the window of mode ``"human"``."""
+        self._inside.close()
+
+
+def _judge(spec: str, game: Game, seed: int) -> _Judge:
+    """A search that can compare cards.
+
+    Raises:
+        ValueError: for any other player.
+    """
+    agent = make_agent(spec, game, seed)
+    if not hasattr(agent, "compare"):
+        raise InputError(f"loss: expected a search, such as 'pretrained+rollout:64' or 'pimc:100', not {spec!r}")
+    return cast(_Judge, agent)
