@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import copy
 import csv
 import io
 import json
+import math
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -28,7 +32,7 @@ from trick_envs import cli, make_agent
 from trick_envs.agents.policy_files import PolicyFiles
 from trick_envs.cli import app
 from trick_envs.engine.registry import load_game
-from trick_envs.errors import FolderInUseError
+from trick_envs.errors import FolderInUseError, InputError
 from trick_envs.evaluation import duplicate as evaluation
 from trick_envs.evaluation.arena import (
     CHUNK,
@@ -36,6 +40,7 @@ from trick_envs.evaluation.arena import (
     MIN_DEALS,
     Chunk,
     Pair,
+    Plan,
     Player,
     Standings,
     Task,
@@ -248,10 +253,10 @@ def test_a_folder_of_other_settings_is_refused(tmp_path: Path, monkeypatch: pyte
             play(tmp_path, "random", "greedy", deals=2)
     good = (tmp_path / LOG).read_text()
     (tmp_path / LOG).write_text(good + "[]\n")
-    with pytest.raises(ValueError, match="line 3: not written by trick arena; delete the line"):
+    with pytest.raises(ValueError, match="line 3: damaged, or not written by trick arena; delete the line"):
         play(tmp_path, "random", "greedy", deals=2)
     (tmp_path / LOG).write_bytes(b"\xff\n" + good.encode())
-    with pytest.raises(ValueError, match="line 1: not written by trick arena; delete the file"):
+    with pytest.raises(ValueError, match="line 1: damaged, or not written by trick arena; delete the file"):
         play(tmp_path, "random", "greedy", deals=2)
 
 
@@ -284,8 +289,10 @@ def test_two_arenas_do_not_share_a_folder_at_the_same_time(tmp_path: Path) -> No
 chunks = st.builds(
     Chunk,
     st.tuples(st.sampled_from(["random", "greedy", "päth/ü.onnx@12"]), st.just("pimc:1")),
-    st.integers(0, 10**6),
-    st.lists(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=2, max_size=2), max_size=3),
+    st.integers(0, 10**6 - 1),
+    st.lists(
+        st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=2, max_size=2), min_size=1, max_size=3
+    ),
     st.tuples(st.integers(0, 10**9), st.integers(0, 10**9)),
     st.tuples(st.floats(0, 1e6), st.floats(0, 1e6)),
 )
@@ -314,6 +321,135 @@ def test_a_log_that_was_cut_off_anywhere_keeps_its_whole_lines_and_goes_on(
     for chunk in after:
         continued.add(chunk)
     assert log.Log(path, plan).chunks == kept + after
+
+
+STRANGE = [
+    None, True, -1, 1.5, 10**400, 1e308, math.inf, math.nan, "", "x", [], {}, [[]], [None], {"a": 1}, [1.0] * 3,
+    ["random", "greedy"], [[0.5, 0.5]] * 21,
+]  # fmt: skip
+
+
+def leaves(content: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The paths of everything in a line."""
+    yield path
+    below = content.items() if isinstance(content, dict) else enumerate(content) if isinstance(content, list) else ()
+    for key, value in below:
+        yield from leaves(value, (*path, key))
+
+
+def changed(content: Any, path: tuple[Any, ...], value: Any) -> Any:
+    """A line with another value, or with nothing (``...``), in a place."""
+    if not path:
+        return value
+    made, (key, *below) = copy.deepcopy(content), path
+    if value is ... and not below:
+        del made[key]
+    else:
+        made[key] = changed(content[key], tuple(below), value)
+    return made
+
+
+def read(path: Path, plan: Plan) -> list[Chunk] | str:
+    """The chunks of a log, or why it is refused."""
+    try:
+        return log.Log(path, plan).chunks
+    except InputError as error:
+        return str(error)
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> tuple[Plan, str]:
+    """A plan, and the log of its deals."""
+    plan, folder = make_plan(GAME, ["random", "greedy"], 22), tmp_path_factory.mktemp("arena")
+    play_arena(plan, folder)
+    return plan, (folder / LOG).read_text()
+
+
+def test_an_edited_line_of_a_log_is_refused_by_its_number(played: tuple[Plan, str], tmp_path: Path) -> None:
+    plan, text = played
+    path, edits = tmp_path / LOG, 0
+    lines = text.splitlines()
+    for number in (0, 2):
+        content = json.loads(lines[number])
+        for place in leaves(content):
+            for value in (*STRANGE, ...) if place else STRANGE:
+                edited = changed(content, place, value)
+                if edited == content and repr(edited) == repr(content):
+                    continue
+                path.write_text("\n".join([*lines[:number], json.dumps(edited), *lines[number + 1 :], ""]))
+                with pytest.raises(InputError, match=rf"^{re.escape(str(path))}, line {number + 1}: damaged, or not"):
+                    log.Log(path, plan)
+                edits += 1
+    assert edits > 400
+
+
+def test_a_log_that_says_it_is_whole_is_still_checked(played: tuple[Plan, str], tmp_path: Path) -> None:
+    """An edit that also corrects the digest: nothing of a wrong kind gets out of the log."""
+    plan, text = played
+    path, lines, refused = tmp_path / LOG, text.splitlines(), 0
+    content = json.loads(lines[2])
+    for place in leaves(content):
+        for value in (*STRANGE, ...) if place else STRANGE:
+            edited = changed(content, place, value)
+            if isinstance(edited, dict):
+                edited.pop("digest", None)
+                edited["digest"] = log._digest(log.settings(plan), edited)
+            path.write_text("\n".join([*lines[:2], json.dumps(edited), ""]))
+            found = read(path, plan)
+            if isinstance(found, str):
+                assert found.startswith(f"{path}, line 3: damaged")
+                refused += 1
+                continue
+            _, one = found
+            assert 1 <= len(one.margins) <= CHUNK
+            assert np.isfinite(np.array(one.margins, np.float64)).all()
+            assert np.array(one.margins).shape[1] == 2
+            assert all(type(each) is int and each >= 0 for each in (one.first, *one.decisions))
+    assert refused > 200
+
+
+def test_damaged_bytes_of_a_log_are_refused_or_play_the_missing_deals_again(
+    played: tuple[Plan, str], tmp_path: Path
+) -> None:
+    plan, text = played
+    path, whole, random = tmp_path / LOG, text.encode(), np.random.default_rng(0)
+    path.write_bytes(whole)
+    chunks = log.Log(path, plan).chunks
+    for at in random.integers(0, len(whole), 60).tolist():
+        byte = bytes(random.integers(0, 256, 1, np.uint8))
+        for damaged in (
+            whole[:at] + byte + whole[at + 1 :], whole[:at] + byte + whole[at:], whole[:at] + whole[at + 1 :],
+            whole[:at] + b"\n" + whole[at:], whole[:at] + whole[at + 50 :], whole[:at] + b"[" * 100_000 + whole[at:],
+            whole[:at] + b"9" * 5000 + whole[at:],
+        ):  # fmt: skip
+            path.write_bytes(damaged)
+            found = read(path, plan)
+            if isinstance(found, str):
+                assert re.match(rf"{re.escape(str(path))}, line \d: damaged", found)
+            else:
+                assert all(chunk in chunks for chunk in found)
+
+
+def test_lines_of_another_arena_are_refused(played: tuple[Plan, str], tmp_path: Path) -> None:
+    plan, text = played
+    play_arena(make_plan(GAME, ["random", "greedy"], 40, seed=1), tmp_path)
+    path = tmp_path / LOG
+    path.write_text("\n".join([text.splitlines()[0], *path.read_text().splitlines()[1:], ""]))
+    with pytest.raises(InputError, match="line 2: damaged"):
+        log.Log(path, plan)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
+@pytest.mark.parametrize("name", [LOG, "results.json", "results.csv", "heatmap.png", "speed.json", ".lock"])
+@pytest.mark.parametrize("behind_a_link", [False, True])
+def test_a_pipe_in_the_folder_is_refused_instead_of_waiting_for_it(
+    tmp_path: Path, name: str, behind_a_link: bool
+) -> None:
+    os.mkfifo(tmp_path / "pipe" if behind_a_link else tmp_path / name)
+    if behind_a_link:
+        (tmp_path / name).symlink_to(tmp_path / "pipe")
+    with pytest.raises(InputError, match="is no regular file"):
+        play(tmp_path, "random", "greedy", deals=2)
 
 
 def die(task: Task, files: PolicyFiles) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import re
 import shlex
@@ -36,8 +37,9 @@ from trick_envs.agents.pretrained import load_manifest, manifest_file, policies_
 from trick_envs.cli import app
 from trick_envs.engine.game import Game
 from trick_envs.engine.registry import game_names, game_type
+from trick_envs.errors import InputError
 from trick_envs.evaluation.arena import Player, make_plan, play_arena
-from trick_envs.evaluation.duplicate import evaluate
+from trick_envs.evaluation.duplicate import Result, evaluate
 
 ROOT = Path(__file__).parent.parent
 RELEASED = [(name, players) for name, players in TABLES if pretrained_file(game_type(name), players).is_file()]
@@ -325,6 +327,39 @@ def test_releasing_a_policy_again_measures_its_ladder_again(folder: Path, tmp_pa
     assert not (finished / "release" / "validation").exists()
     assert (finished / "release" / "test").is_dir()
     assert [one["deals"] for one in load_manifest(folder / "donguri-3.onnx")["ladder"]["results"]] == [3, 3]
+
+
+STRANGE = (None, True, -1.0, math.nan, 10**400, "x", [None], {"player": "x"})
+
+
+def test_a_damaged_evaluation_of_a_run_is_refused_by_its_name(tmp_path: Path) -> None:
+    finished = finish(tmp_path / "run")
+    path = finished / "evaluation.json"
+    good = {**json.loads(path.read_text()), "results": [Result("a", "b", 2, 0.5, math.inf, 0.5, 1.0).as_dict()]}
+    edits = [{**good, key: value} for key in ("results", "samples", "seconds") for value in STRANGE]
+    fields = good["results"][0]
+    edits += [
+        {**good, "results": [{**fields, key: value}]} for key in fields for value in STRANGE
+        if not (value is None and "width" in key) and not (value == "x" and key in ("player", "opponent"))
+        and not (value == -1.0 and "margin" in key)
+    ]  # fmt: skip
+    for content in (*(json.dumps(edit) for edit in edits), "", "[" * 100_000, "9" * 5000, "[]", "null"):
+        path.write_text(content)
+        with pytest.raises(InputError, match=f"^{re.escape(str(path))}: "):
+            finished_run(finished)
+
+
+def test_a_damaged_manifest_is_refused_by_its_name(folder: Path, tmp_path: Path) -> None:
+    command("release", finish(tmp_path / "run"), "--deals", "2")
+    path = folder / "donguri-3.json"
+    good = json.loads(path.read_text())
+    edits = [{**good, key: value} for key in ("ladder", "seconds", "size") for value in STRANGE if value != -1.0]
+    edits += [{**good, "ladder": {"results": value}} for value in STRANGE]
+    edits += [{**good, "ladder": {"results": [{**good["ladder"]["results"][0], "margin": "x"}]}}]
+    for content in (*map(json.dumps, edits), "", "[" * 100_000, "[]"):
+        path.write_text(content)
+        with pytest.raises(InputError, match=f"^{re.escape(str(path))}: "):
+            command("policies")
 
 
 def test_the_ladder_is_measured_on_other_deals_than_those_that_decide(folder: Path, tmp_path: Path) -> None:

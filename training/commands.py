@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 from collections.abc import Iterator
@@ -130,6 +129,7 @@ def best_response(
     from training import run
     from training.config import load_config, make_config
     from training.networks.initial import network_of
+    from training.release import read_evaluation
     from trick_envs.engine.registry import load_game
     from trick_envs.evaluation.deviators import CONTROL, best_deviation, in_words, search_deviators
     from trick_envs.files import write_json
@@ -167,7 +167,7 @@ def best_response(
             run.train(config, target, out, ray)
     if not search_deals and json_file is None:
         return
-    report = json.loads((target / "evaluation.json").read_text(encoding="utf-8"))
+    report = read_evaluation(target)
     if search_deals:
         single, searches = load_game(game, config.num_players, 1, **config.options), search_deviators(player)
         found = best_deviation(single, player, [str(target / "policy.onnx"), *searches], search_deals, config.seed)

@@ -10,6 +10,7 @@ import hashlib
 import json
 import math
 import platform
+import reprlib
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -27,7 +28,7 @@ from trick_envs.errors import InputError
 from trick_envs.evaluation.arena import LADDER, Plan, make_plan
 from trick_envs.evaluation.duplicate import Result
 from trick_envs.evaluation.seeds import Purpose
-from trick_envs.files import write_bytes, write_json
+from trick_envs.files import is_number, read_json, write_bytes, write_json
 
 MAX_BYTES = 500_000
 MEETING_DEALS = 1000  # a meeting of two policies without search is fast
@@ -131,8 +132,28 @@ def finished_run(folder: Path) -> FinishedRun:
     content = policy.read_bytes()
     if len(content) > MAX_BYTES:
         raise InputError(f"{policy} has {len(content):,} bytes: expected at most {MAX_BYTES:,} (a smaller network)")
-    report = json.loads((folder / "evaluation.json").read_text(encoding="utf-8"))
-    return FinishedRun(policy, content, config, report, game)
+    return FinishedRun(policy, content, config, read_evaluation(folder), game)
+
+
+def read_evaluation(folder: Path) -> dict[str, Any]:
+    """The ``evaluation.json`` of a run.
+
+    Raises:
+        ValueError: if it is not what ``trick train`` has written; names the file.
+    """
+    path = folder / "evaluation.json"
+    report = read_json(path)
+    if not isinstance(report, dict) or not isinstance(report.get("results"), list):
+        raise InputError(f"{path}: expected an object with results, as trick train writes it")
+    for name in ("samples", "seconds"):
+        if not is_number(report.get(name), float) or report[name] < 0:
+            raise InputError(f"{path}: {name}: expected a number of 0 or more, not {reprlib.repr(report.get(name))}")
+    for result in report["results"]:
+        try:
+            Result.from_dict(result)
+        except InputError as error:
+            raise InputError(f"{path}: results: {error}") from None
+    return report
 
 
 def count_parameters(content: bytes) -> int:

@@ -9,6 +9,7 @@ import math
 import os
 import re
 import secrets
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -87,6 +88,21 @@ def _temporary(path: Path) -> Path:
     return path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
 
 
+def is_number(value: Any, kind: type) -> bool:
+    """Whether something from JSON is a finite number of a kind: ``int`` or ``float``, which may be whole."""
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    return (whole or (kind is float and isinstance(value, float))) and abs(value) <= sys.float_info.max
+
+
+def is_list(value: Any, length: int, kind: type) -> bool:
+    """Whether something from JSON is a list of so many strings or finite numbers."""
+    return (
+        isinstance(value, list)
+        and len(value) == length
+        and all(isinstance(each, str) if kind is str else is_number(each, kind) for each in value)
+    )
+
+
 def write_bytes(path: Path, content: bytes) -> None:
     """Writes a file atomically."""
     with replacing(path) as temporary:
@@ -121,8 +137,12 @@ def locked(folder: Path) -> Iterator[None]:
 
     Raises:
         FolderInUseError: if another process works in the folder, or another thread of this one.
+        ValueError: if a pipe, a device or the like is in the folder.
     """
     folder.mkdir(parents=True, exist_ok=True)
+    for path in folder.iterdir():
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            raise InputError(f"{path} is no regular file: who reads it, or writes to it, may wait for ever")
     lock = FileLock(folder / LOCK)
     try:
         lock.acquire(timeout=0)

@@ -6,12 +6,12 @@ name, but ends in ``.json``: how it was trained, its digest, and how strong it i
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 from trick_envs.engine.game import Game, GameType
 from trick_envs.errors import InputError
+from trick_envs.files import is_list, read_json
 
 PRETRAINED = "pretrained"
 
@@ -61,6 +61,13 @@ def load_manifest(policy: Path) -> dict[str, Any]:
     """
     path = manifest_file(policy)
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        manifest = read_json(path)
+        results, numbers = manifest["ladder"]["results"], [manifest["seconds"], manifest["size"]]
+        if isinstance(results, list) and is_list(numbers, 2, float):
+            return manifest
+        why = "expected a ladder with results, seconds and a size"
+    except (KeyError, TypeError) as error:
+        why = f"expected an object with a ladder, seconds and a size: {error}"
     except (OSError, ValueError) as error:
-        raise InputError(f"{path}: not readable as the manifest of {policy.name} ({error})") from None
+        why = str(error)
+    raise InputError(f"{path}: not readable as the manifest of {policy.name} ({why})")

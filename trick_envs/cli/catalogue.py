@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from trick_envs.agents.pretrained import load_manifest, pretrained_file, pretrained_players
+from trick_envs.agents.pretrained import load_manifest, manifest_file, pretrained_file, pretrained_players
 from trick_envs.engine.registry import game_names, game_type, load_game
+from trick_envs.errors import InputError
+from trick_envs.evaluation.duplicate import Result
 from trick_envs.interfaces.describe import number_range
 
 if TYPE_CHECKING:
@@ -43,15 +46,15 @@ def policies_table() -> Table:
         pretrained_file(game, players) for game in map(game_type, game_names()) for players in pretrained_players(game)
     ]
     manifests = [load_manifest(file) for file in files]
-    rungs = list(dict.fromkeys(result["opponent"] for one in manifests for result in one["ladder"]["results"]))
+    ladders = [_ladder(file, manifest) for file, manifest in zip(files, manifests, strict=True)]
+    rungs = list(dict.fromkeys(result.opponent for ladder in ladders for result in ladder))
     caption = "points per deal over other players, with 95 % interval; all else is in the .json file of each policy"
     table = Table(title="trained policies: the player 'pretrained'", caption=caption, box=SIMPLE, show_lines=True)
     table.add_column("game-players", no_wrap=True)
     for figure in ("minutes", "kB", *(f"over\n{rung}" for rung in rungs)):
         table.add_column(figure, justify="right", no_wrap=True)
-    for file, manifest in zip(files, manifests, strict=True):
-        results = manifest["ladder"]["results"]
-        over = {one["opponent"]: f"{one['margin']:+.2f}\n±{one['half_width']:.2f}" for one in results}
+    for file, manifest, ladder in zip(files, manifests, ladders, strict=True):
+        over = {one.opponent: f"{one.margin:+.2f}\n±{one.half_width:.2f}" for one in ladder}
         table.add_row(
             file.stem,
             f"{manifest['seconds'] / 60:.0f}",
@@ -59,3 +62,10 @@ def policies_table() -> Table:
             *(over.get(rung, "") for rung in rungs),
         )
     return table
+
+
+def _ladder(file: Path, manifest: dict[str, Any]) -> list[Result]:
+    try:
+        return [Result.from_dict(result) for result in manifest["ladder"]["results"]]
+    except InputError as error:
+        raise InputError(f"{manifest_file(file)}: {error}") from None

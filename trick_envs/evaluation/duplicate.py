@@ -17,8 +17,9 @@ seatings the mean over all seats of either. The confidence interval is over deal
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+import reprlib
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,6 +32,7 @@ from trick_envs.engine.game import Game
 from trick_envs.errors import InputError
 from trick_envs.evaluation.intervals import half_width_95
 from trick_envs.evaluation.seeds import Purpose, match_seeds, player_seeds
+from trick_envs.files import is_list, is_number
 from trick_envs.matches.loop import choose_actions
 from trick_envs.matches.seating import seatings as seats_of_one
 
@@ -69,10 +71,24 @@ class Result:
         return asdict(self)
 
     @classmethod
-    def from_dict(cls, content: Mapping[str, Any]) -> Result:
-        """From JSON, where an infinite half width is ``null``."""
-        values: dict[str, Any] = {name: math.inf if value is None else value for name, value in content.items()}
-        return cls(**values)
+    def from_dict(cls, content: Any) -> Result:
+        """From JSON, where an infinite half width is ``null``.
+
+        Raises:
+            ValueError: if it is not what ``as_dict`` has made of a result.
+        """
+        names = [each.name for each in fields(cls)]
+        values: list[Any] = [content.get(name) for name in names] if isinstance(content, dict) else []
+        widths = [0 if width is None else width for width in values[4::2]]
+        if (
+            not is_list(values[:2], 2, str)
+            or not is_number(values[2], int)
+            or not is_list([*values[3::2], *widths], 4, float)
+            or min(values[2] - 1, *widths) < 0
+        ):
+            raise InputError(f"expected the result of an evaluation, not {reprlib.repr(content)}")
+        filled: list[Any] = [math.inf if value is None else value for value in values]
+        return cls(*filled)
 
     def verdict(self, level: float | None = None) -> str:
         """What the interval says: ``better``, ``worse`` or ``undecided``, from the player's view.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -14,10 +14,12 @@ from trick_envs.agents.agent import observation_for
 from trick_envs.agents.policy_files import PolicyFiles, make_agent_from
 from trick_envs.engine.batch import BatchEnv
 from trick_envs.engine.game import Game
-from trick_envs.evaluation.arena.schedule import Plan, Player
+from trick_envs.errors import InputError
+from trick_envs.evaluation.arena.schedule import MAX_DEALS, Plan, Player
 from trick_envs.evaluation.duplicate import Result, make_result, play_margins, reverse_margins, short_name
 from trick_envs.evaluation.intervals import half_width_95, half_width_at_any_time_95
 from trick_envs.evaluation.seeds import Purpose
+from trick_envs.files import is_list, is_number
 from trick_envs.matches.loop import choose_actions
 
 CHUNK = 20  # deals that are played and saved together, and after which a pair checks whether it may stop
@@ -54,6 +56,34 @@ class Chunk:
     margins: list[list[float]]
     decisions: tuple[int, int]
     seconds: tuple[float, float]
+
+    @classmethod
+    def from_dict(cls, content: dict[str, Any], ways: int) -> Chunk:
+        """From JSON.
+
+        Args:
+            content: what ``dataclasses.asdict`` has made of a chunk.
+            ways: numbers of a deal: 2 or 3.
+
+        Raises:
+            ValueError: if it is something else.
+        """
+        values: list[Any] = [content.get(each.name) for each in fields(cls)]
+        players, first, margins, decisions, seconds = values
+        deals = margins if isinstance(margins, list) else []
+        if (
+            len(content) != len(fields(cls))
+            or not is_list(players, 2, str)
+            or not is_number(first, int)
+            or not 0 <= first < MAX_DEALS
+            or not 1 <= len(deals) <= CHUNK
+            or not all(is_list(deal, ways, float) for deal in deals)
+            or not is_list(decisions, 2, int)
+            or not is_list(seconds, 2, float)
+            or min(*decisions, *seconds) < 0
+        ):
+            raise InputError("expected a chunk of an arena")
+        return cls(tuple(players), first, margins, tuple(decisions), tuple(seconds))
 
 
 class _Timed:
