@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import csv
+import dataclasses
 import io
 import json
 import math
@@ -13,15 +14,16 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-pytest.importorskip("openskill")
+pytest.importorskip("matplotlib")
 import numpy as np
+import numpy.typing as npt
 from helpers import every_game
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -108,6 +110,103 @@ def test_greedy_beats_random_and_the_table_is_the_same_from_either_side(tmp_path
     again = play(tmp_path / "b", "pimc:9", "greedy", "random", deals=100)
     assert again.results == found.results
     assert again.ratings == found.ratings
+
+
+def standings(margins: dict[tuple[str, str], npt.ArrayLike], players: Sequence[str]) -> Standings:
+    """The table of pairs that have played so: margins per deal, of the first over the second."""
+    deals = max(len(np.atleast_1d(each)) for each in margins.values())
+    plan = Plan(GAME, tuple(map(Player, players)), deals, None, 0, Purpose.VALIDATION)
+    pairs = []
+    for (one, other), found in margins.items():
+        met = Pair(dataclasses.replace(plan, deals=len(np.atleast_1d(found))), Player(one), Player(other))
+        ways = np.repeat(np.atleast_1d(found)[:, None], 2, axis=1) * (1 if met.players[0].spec == one else -1)
+        while task := met.next_task(1):
+            met.start(task)
+            margins_of_chunk = ways[task.first : task.first + task.deals].tolist()
+            met.add(Chunk(met.ids, task.first, margins_of_chunk, (1, 1), (1.0, 1.0)))
+        assert len(met.margins) == len(ways)
+        pairs.append(met)
+    return Standings(plan, pairs)
+
+
+def test_ratings_are_the_strengths_of_players_whose_margins_are_differences_of_strengths() -> None:
+    strengths = dict(zip("abcde", (-3.0, -1.25, 0.0, 0.5, 3.75), strict=True))
+    pairs = {(one, other): strengths[one] - strengths[other] for one in strengths for other in strengths if one < other}
+    exact = standings({names: np.full(20 + 7 * i, value) for i, (names, value) in enumerate(pairs.items())}, "abcde")
+    for name, strength in strengths.items():
+        assert exact.ratings[name] == pytest.approx((strength, 0), abs=1e-12)
+    some = {names: np.full(20, pairs[names]) for names in [("a", "b"), ("b", "c"), ("c", "d"), ("a", "e")]}
+    assert {name: found[0] for name, found in standings(some, "abcde").ratings.items()} == pytest.approx(strengths)
+
+
+def test_the_interval_of_a_rating_holds_the_strength_in_19_of_20_ladders() -> None:
+    random, inside = np.random.default_rng(5), 0
+    strengths = dict(zip("abcd", (-1.0, -0.5, 0.25, 1.25), strict=True))
+    for _ in range(200):
+        table = {
+            (one, other): random.normal(strengths[one] - strengths[other], 3.0, 60)
+            for one in strengths for other in strengths if one < other
+        }  # fmt: skip
+        ratings = standings(table, "abcd").ratings
+        inside += sum(abs(rating - strengths[name]) <= half for name, (rating, half) in ratings.items())
+        assert sum(rating for rating, _ in ratings.values()) == pytest.approx(0, abs=1e-9)
+    assert 0.93 < inside / 800 < 0.97
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.randoms(use_true_random=False))
+def test_ratings_do_not_depend_on_the_order_of_pairs_and_players(random: Any) -> None:
+    numbers = np.random.default_rng(1)
+    names = ["random", "greedy", "pimc:3", "pimc:5", "ismcts:7"]
+    table = {(one, other): numbers.normal(size=40) for i, one in enumerate(names) for other in names[i + 1 :]}
+    expected = standings(table, names).ratings
+    shuffled = random.sample(list(table), len(table))
+    turned = {names[:: random.choice((1, -1))]: names for names in shuffled}
+    again = {new: table[old] * (1 if new == old else -1) for new, old in turned.items()}
+    assert standings(again, random.sample(names, len(names))).ratings == expected  # to the last bit
+
+
+@pytest.mark.parametrize(
+    ("options", "drift"),
+    [({"until_decided": True}, 0.0), ({"until_decided": True}, 0.3), ({"half_width": 0.1}, 0.0),
+     ({"until_decided": True, "half_width": 0.25}, 0.0), ({}, 0.0)],
+)  # fmt: skip
+def test_the_work_for_a_pair_grows_with_its_deals_and_what_it_knows_is_the_same(
+    options: dict[str, Any], drift: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A search plays deals one by one: the result so far is asked for after each."""
+    plan = make_plan(GAME, ["greedy", "pimc:1"], 4000, **options)
+    random, looked_at = np.random.default_rng(3), 0
+    original = pair.make_result
+
+    def make_result(player: str, opponent: str, margins: Any, half_width: Any) -> Any:
+        nonlocal looked_at
+        looked_at += len(margins)
+        return original(player, opponent, margins, half_width)
+
+    monkeypatch.setattr(pair, "make_result", make_result)
+    met, interval = Pair(plan, *plan.players), half_width_at_any_time_95 if plan.until_decided else half_width_95
+    margins = (np.round(random.normal(drift, 4, (4000, 2)) * 4) / 4).tolist()
+    stopped, shown = 4000, []
+    for deal, margin in enumerate(margins):
+        if not met.is_open:
+            break
+        met.add(Chunk(met.ids, deal, [margin], (1, 1), (1.0, 1.0)))
+        shown.append(met.note)
+    assert looked_at <= 4 * 4000
+    for count in range(CHUNK, 4001, CHUNK):  # what a pair decides that looks at everything again
+        found = original("greedy", "pimc:1", margins[:count], interval)
+        if (plan.until_decided and found.verdict(plan.half_width) != "undecided") or (
+            not plan.until_decided and plan.half_width and count >= MIN_DEALS and found.half_width <= plan.half_width
+        ):
+            stopped = count
+            break
+    assert len(met.margins) == stopped
+    assert met.result == original(*(player.spec for player in met.players), margins[:stopped], interval)
+    for count in {1, 2, 7, stopped // 2, stopped}:
+        found = original(*(player.spec for player in met.players), margins[:count], interval)
+        text = shown[count - 1].rpartition(": ")[2].split(" ± ")
+        assert [float(each) for each in text] == pytest.approx([found.margin, found.half_width], abs=0.005001)
 
 
 def test_a_margin_is_the_mean_of_one_against_the_rest_both_ways(tmp_path: Path, policy: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 import types
 from collections.abc import Callable
 from pathlib import Path
@@ -20,7 +19,7 @@ from trick_envs.engine.cards import members
 from trick_envs.engine.kernels.binding import bind_kernels
 from trick_envs.engine.kernels.seats import ILLEGAL_MODES
 from trick_envs.engine.registry import game_type, load_game
-from trick_envs.errors import InputError, InputTypeError, InvalidAction, MissingExtraError
+from trick_envs.errors import InputError, InputTypeError, InvalidAction
 from trick_envs.matches import match as matches
 
 # --- batches and vectors ------------------------------------------------------------------------------------------
@@ -357,13 +356,3 @@ def test_a_port_that_is_taken_is_told_with_what_to_do() -> None:
         port = taken.getsockname()[1]
         with pytest.raises(OSError, match=rf"cannot listen on 127.0.0.1:{port} \(.*\): try another --port, or 0 for"):
             _bind("127.0.0.1", port)
-
-
-def test_ratings_without_openskill_say_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("openskill")
-    from trick_envs.evaluation.arena import Standings, make_plan, play_arena
-
-    found = play_arena(make_plan(load_game("donguri", 3, 1), ["random", "greedy"], 2), tmp_path)
-    monkeypatch.setitem(sys.modules, "openskill.models", None)
-    with pytest.raises(MissingExtraError, match=r"ratings need openskill: pip install 'trick_envs.evaluate.'"):
-        _ = Standings(found.plan, []).ratings

@@ -497,7 +497,7 @@ def test_where_only_the_wheel_is_installed_configs_and_policies_are_found(wheel:
 
 NOT_IN_SERVE = (
     "torch", "stable_baselines3", "sb3_contrib", "tensorboard", "onnx", "onnxscript", "yaml", "jinja2",
-    "matplotlib", "openskill", "PIL", "pygame", "ray", "pyspiel", "scipy", "pandas",
+    "matplotlib", "PIL", "pygame", "ray", "pyspiel", "scipy", "pandas",
 )  # fmt: skip
 BLOCKER = f"""
 import sys

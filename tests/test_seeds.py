@@ -189,7 +189,6 @@ def test_games_whose_decisions_are_labelled_are_games_of_training_that_nothing_e
 
 @pytest.mark.parametrize("purpose", [Purpose.VALIDATION, Purpose.TEST])
 def test_an_arena_plays_the_deals_of_its_purpose(tmp_path: Path, resets: list[list[int]], purpose: Purpose) -> None:
-    pytest.importorskip("openskill")
     from trick_envs.evaluation.arena import make_plan, play_arena
 
     plan = make_plan(load_game("donguri", 3, 1), ["random", "greedy", "pimc:1"], 30, seed=9, purpose=purpose)

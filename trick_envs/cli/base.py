@@ -38,7 +38,6 @@ out, err = Console(markup=False), Console(stderr=True, markup=False)  # names ma
 EXTRAS = {
     "matplotlib": "evaluate",
     "onnxruntime": "play",
-    "openskill": "evaluate",
     "ray": "ray",
     "starlette": "serve",
     "textual": "play",

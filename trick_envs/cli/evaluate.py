@@ -123,7 +123,6 @@ def arena(
 ) -> None:
     """Measure players against each other, every pair on duplicate deals."""
     import matplotlib  # noqa: F401  (before anything is played)
-    import openskill  # noqa: F401
 
     from trick_envs.engine.registry import game_names, load_game
     from trick_envs.evaluation.arena import make_plan

@@ -116,13 +116,18 @@ def make_result(
         half_width: of the 95 % interval; for deals that were played until something was known,
             ``half_width_at_any_time_95``.
     """
-    ways = np.asarray(margins, np.float64)
-    mean, as_one = ways[:, 2] if ways.shape[1] == 3 else ways.mean(axis=1), ways[:, 0]
+    mean, as_one = means(margins), np.asarray(margins, np.float64)[:, 0]
     return Result(
         player, opponent, len(mean),
         float(mean.mean()), half_width(mean),
         float(as_one.mean()), half_width(as_one),
     )  # fmt: skip
+
+
+def means(margins: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """``(deals,)``: the margin of each deal over all its ways, from ``play_margins``."""
+    ways = np.asarray(margins, np.float64)
+    return ways[:, 2] if ways.shape[1] == 3 else ways.mean(axis=1)
 
 
 def evaluate(

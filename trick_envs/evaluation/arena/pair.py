@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
@@ -16,8 +17,13 @@ from trick_envs.engine.batch import BatchEnv
 from trick_envs.engine.game import Game
 from trick_envs.errors import InputError
 from trick_envs.evaluation.arena.schedule import MAX_DEALS, Plan, Player
-from trick_envs.evaluation.duplicate import Result, make_result, play_margins, reverse_margins, short_name
-from trick_envs.evaluation.intervals import half_width_95, half_width_at_any_time_95
+from trick_envs.evaluation.duplicate import Result, make_result, means, play_margins, reverse_margins, short_name
+from trick_envs.evaluation.intervals import (
+    half_width_95,
+    half_width_at_any_time_95,
+    standard_errors_95,
+    standard_errors_at_any_time_95,
+)
 from trick_envs.evaluation.seeds import Purpose
 from trick_envs.files import is_list, is_number
 from trick_envs.matches.loop import choose_actions
@@ -148,6 +154,8 @@ class Pair:
         self._all_before = 0  # have been started
         self._enough = False
         self._interval = half_width_at_any_time_95 if plan.until_decided else half_width_95
+        self._errors = standard_errors_at_any_time_95 if plan.until_decided else standard_errors_95
+        self._sums = 0.0, 0.0  # of the margins of the deals that count, and of their squares
 
     @property
     def ids(self) -> tuple[str, str]:
@@ -174,9 +182,18 @@ class Pair:
         """The result so far, in a line."""
         if not self.margins:
             return ""
-        result = self.result
-        one, other = short_name(result.player), short_name(result.opponent)
-        return f"{one} over {other}: {result.margin:+.2f} ± {result.half_width:.2f}"
+        one, other = (short_name(player.spec) for player in self.players)
+        margin, half_width = self._estimate()
+        return f"{one} over {other}: {margin:+.2f} ± {half_width:.2f}"
+
+    def _estimate(self) -> tuple[float, float]:
+        """Margin and half width of ``result``, but for rounding, from sums: it is asked for after every chunk."""
+        count, (total, squares) = len(self.margins), self._sums
+        errors = self._errors(count)
+        if not math.isfinite(errors):
+            return total / count, math.inf
+        variance = max(squares - total**2 / count, 0.0) / (count - 1)
+        return total / count, errors * math.sqrt(variance / count)
 
     def next_task(self, ahead: int) -> Task | None:
         """The next chunk that has not been started, if more deals are needed.
@@ -208,11 +225,21 @@ class Pair:
             return
         self._chunks[chunk.first] = chunk
         while self.is_open and len(self.margins) in self._chunks:
-            self.margins += self._chunks[len(self.margins)].margins
+            margins = self._chunks[len(self.margins)].margins
+            self.margins += margins
+            deals = means(margins)
+            self._sums = self._sums[0] + float(deals.sum()), self._sums[1] + float(deals @ deals)
             if self._plan.may_stop_early and len(self.margins) % CHUNK == 0:
                 self._enough = self._knows_enough()
 
     def _knows_enough(self) -> bool:
+        margin, half_width = self._estimate()
+        rounding, wanted = 1e-6 * (1 + abs(margin)), self._plan.half_width or 0.0
+        if self._plan.until_decided:
+            if abs(margin) < half_width - rounding and abs(margin) + half_width > wanted + rounding:
+                return False
+        elif half_width > wanted + rounding:
+            return False
         if self._plan.until_decided:  # its interval knows that it is looked at again and again, also with few deals
             return self.result.verdict(self._plan.half_width) != "undecided"
         assert self._plan.half_width is not None

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trick_envs.errors import MissingExtraError
+import numpy as np
+
 from trick_envs.evaluation.arena.pair import Pair
 from trick_envs.evaluation.arena.schedule import Plan
 from trick_envs.evaluation.duplicate import Result, short_name
@@ -46,28 +48,23 @@ class Standings:
 
     @cached_property
     def ratings(self) -> dict[str, tuple[float, float]]:
-        """Mean and standard deviation for every player, from who won how many deals (Plackett-Luce, by openskill).
+        """For every player: points per deal above the mean of all players, and half the width of its 95 % interval.
 
-        A summary only, which ignores by how many points.
-
-        Raises:
-            MissingExtraError: without openskill.
+        Least squares: of all ratings, those whose differences come nearest to the margins, every deal counting the
+        same. The interval takes what different pairs have played as independent.
         """
-        try:
-            from openskill.models import PlackettLuce
-        except ImportError:
-            raise MissingExtraError("ratings need openskill: pip install 'trick_envs[evaluate]'") from None
-        model = PlackettLuce(tau=0.0)  # players do not change while they play
-        ratings = {name: model.rating(name=name) for name in self.names}
-        pairs = sorted(self._pairs, key=lambda pair: pair.ids)
-        for deal in range(max(len(pair.margins) for pair in pairs)):
-            for pair in pairs:
-                if deal < len(pair.margins):
-                    one, other = (player.spec for player in pair.players)
-                    margin = round(sum(pair.margins[deal]), 9)  # rounding errors must not decide who has won
-                    ranks = [float(margin < 0), float(margin > 0)]
-                    (ratings[one],), (ratings[other],) = model.rate([[ratings[one]], [ratings[other]]], ranks=ranks)
-        return {name: (rating.mu, rating.sigma) for name, rating in ratings.items()}
+        ranks = {player.spec: player.rank for player in self.plan.players}
+        players = sorted(ranks, key=ranks.__getitem__)  # the same sums in the same order, whatever was given
+        found = sorted((pair.result for pair in self._pairs), key=lambda one: (ranks[one.player], ranks[one.opponent]))
+        signs = [[(name == one.player) - (name == one.opponent) for name in players] for one in found]
+        weights = np.sqrt([one.deals for one in found])
+        solve = np.linalg.pinv(weights[:, None] * np.array(signs, np.float64)) * weights
+        ratings = solve @ [one.margin for one in found]
+        widths = [
+            math.hypot(*(part * one.half_width for part, one in zip(row, found, strict=True) if abs(part) > 1e-9))
+            for row in solve
+        ]
+        return dict(zip(players, zip(ratings.tolist(), widths, strict=True), strict=True))
 
     @property
     def title(self) -> str:
@@ -97,7 +94,7 @@ class Standings:
             "deals": plan.deals,
             "half_width": plan.half_width,
             "players": [
-                {"player": name, "rating": self.ratings[name][0], "rating_deviation": self.ratings[name][1]}
+                {"player": name, "rating": self.ratings[name][0], "half_width": self.ratings[name][1]}
                 for name in self.names
             ],
             "results": [result.as_dict() for result in self.rows()],
@@ -140,14 +137,14 @@ class Standings:
 
         deals = sorted({result.deals for result in self.results.values()})
         played = f"{deals[0]}" if len(deals) == 1 else f"{deals[0]} to {deals[-1]}"
-        caption = f"points per deal, with 95 % interval; {played} deals per pair"
+        caption = f"points per deal, with 95 % interval; {played} deals per pair; rating: over the mean of all players"
         table = Table(title=self.title, caption=caption, box=SIMPLE, show_lines=True)
         table.add_column("player\ndecisions/s", min_width=11, overflow="fold")
         for number in range(1, len(self.names) + 1):
             table.add_column(f"over {number}", justify="right", no_wrap=True)
         table.add_column("rating", justify="right", no_wrap=True)
         for number, (name, label) in enumerate(zip(self.names, self._labels(), strict=True), 1):
-            mean, deviation = self.ratings[name]
+            rating, half_width = self.ratings[name]
             cells = [cell.replace(" ± ", "\n±") for cell in self._cells(name)]
-            table.add_row(f"{number} {label}\n{self.speed[name]:,.0f}", *cells, f"{mean:.1f}\n±{deviation:.1f}")
+            table.add_row(f"{number} {label}\n{self.speed[name]:,.0f}", *cells, f"{rating:+.2f}\n±{half_width:.2f}")
         return table
