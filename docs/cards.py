@@ -64,11 +64,7 @@ def _told(kind: GameType) -> str:
 def _card(kind: GameType, manifest: dict[str, Any]) -> str:
     name = f"{manifest['game']}-{manifest['num_players']}"
     config = manifest["config"]
-    network = config["network"]
-    layers = f"shared over suits, {network['depth']} layers of {network['width']}"
-    if network["kind"] != "suit_equivariant":
-        layers = f"perceptron: {network['shared']}, {network['policy']}, {network['value']}"
-    methods = ", then ".join(each["method"].replace("_", " ").replace("ppo", "PPO") for each in config["stages"])
+    layers = f"shared over suits, {config['depth']} layers of {config['width']}"
     start = f", from the weights of `{config['init_from']}`" if config.get("init_from") else ""
     versions = ", ".join(f"{library} {version}" for library, version in manifest["versions"].items())
     results = manifest["ladder"]["results"]
@@ -77,7 +73,7 @@ def _card(kind: GameType, manifest: dict[str, Any]) -> str:
     rows = {
         "plays": f"{kind.title}, {manifest['num_players']} players",
         "network": f"{layers}: {manifest['parameters']:,} parameters, {manifest['size'] / 1000:.0f} kB",
-        "training": f"{methods}, by self-play{start}: {manifest['samples'] / 1e6:.1f} million samples in "
+        "training": f"PPO by self-play{start}: {manifest['samples'] / 1e6:.1f} million samples in "
         f"{manifest['seconds'] / 60:.0f} minutes, seed {manifest['seeds']['training']}",
         "command": f"`{manifest['command']}`",
         "versions": versions,

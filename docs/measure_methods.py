@@ -1,10 +1,10 @@
-"""A change of a PPO config at equal processor time or samples: with it and without it, several seeds, duels.
+"""A change of a config at equal processor time or samples: with it and without it, several seeds, duels.
 
 ::
 
-    python docs/measure_methods.py double_deck_whist-4 --set stages.0.privileged_critic=true
+    python docs/measure_methods.py hearts-4 --set gae_lambda=0.9
 
-trains the last stage of the config from random weights, for 30 seconds of one core each, once with the changes and once
+trains with the config from random weights, for 30 seconds of one core each, once with the changes and once
 without; the rate falls with time. With ``--samples``, both train on so many samples, and the rate falls with these.
 Prints the margin of the best actions with the changes over those without, in points per deal, on 1,000 duplicate
 validation deals for every seed, then the median and the worst.
@@ -20,9 +20,10 @@ from pathlib import Path
 import torch
 from stable_baselines3.common.callbacks import BaseCallback
 
-from training.config import PPO, RunConfig, load_config
-from training.networks.policy import NetworkAgent
-from training.ppo.algorithm import SelfPlayPPO, new_ppo, prepare
+from training.config import RunConfig, load_config
+from training.network import NetworkAgent
+from training.run import games_of, new_model
+from training.self_play import SelfPlayPPO
 from trick_envs.evaluation.duplicate import evaluate
 
 CONFIGS = Path(__file__).parent.parent / "configs"
@@ -56,17 +57,14 @@ class Timed(SelfPlayPPO):
 
 def trained(config: RunConfig, seconds: float, samples: int | None) -> NetworkAgent:
     """The policy after so many samples or, without a number of these, seconds of processor time without compiling."""
-    stage = config.stages[-1]
-    assert isinstance(stage, PPO), "expected a stage of ppo at the end of the config"
 
     def learn(number: int, budget: float | None = None) -> SelfPlayPPO:
-        model = new_ppo(config, stage)
+        model = new_model(config, games_of(config))
         if budget is not None:
             model.__class__ = Timed
-        prepare(config, stage, model)
         return model.learn(number, callback=None if budget is None else Budget(budget))
 
-    learn(stage.n_envs * stage.n_steps)  # compiles
+    learn(config.n_envs * config.n_steps)  # compiles
     begun = time.process_time()
     model = learn(10**9, seconds) if samples is None else learn(samples)
     passed = time.process_time() - begun

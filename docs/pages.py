@@ -20,7 +20,7 @@ from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
 import trick_envs
-from training.config import METHODS, Evaluation, Network, RunConfig
+from training.config import RunConfig
 from trick_envs.agents import GreedyAgent
 from trick_envs.agents.pretrained import pretrained_players
 from trick_envs.engine.game import Game, GameType
@@ -262,15 +262,7 @@ def cite_page() -> str:
 
 def config_page() -> str:
     """Every key of a config, with its default."""
-    parts = ["# Keys of a config", "", "See [Training](../../training.md#configs).", ""]
-    sections: dict[str, type[BaseModel]] = {
-        "The run": RunConfig,
-        **{f"`stages`, `method: {method}`": model for method, model in METHODS.items()},
-        "`network`": Network,
-        "`evaluation`": Evaluation,
-    }
-    for title, model in sections.items():
-        parts += [f"## {title}", "", inspect.cleandoc(model.__doc__ or ""), "", *_keys(model), ""]
+    parts = ["# Keys of a config", "", "See [Training](../../training.md#configs).", "", *_keys(RunConfig), ""]
     return "\n".join(parts)
 
 
@@ -286,8 +278,6 @@ def _keys(model: type[BaseModel]) -> list[str]:
 
 
 def _as_yaml(value: Any) -> str:
-    if isinstance(value, list) and value and isinstance(value[0], BaseModel):
-        return f"[method: {value[0].model_dump()['method']}]"
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     return str(value)

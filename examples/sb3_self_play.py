@@ -6,7 +6,7 @@ import torch
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.vec_env import VecNormalize
 
-from training.networks.sb3 import SuitPolicy, suit_network
+from training import SuitPolicy, suit_network
 from trick_envs import export_policy, make_agent
 from trick_envs.evaluation.duplicate import evaluate
 from trick_envs.interfaces.sb3 import make_vec_env

@@ -77,14 +77,6 @@ def quick_export() -> Iterator[None]:
         yield
 
 
-@pytest.fixture
-def no_report(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Runs write no ``report.html``: its eight charts take as long as a small run learns."""
-    from training import run
-
-    monkeypatch.setattr(run, "write_report", lambda *given: None)
-
-
 @pytest.fixture(autouse=True)
 def _quiet():
     """PettingZoo prints its warnings."""

@@ -186,16 +186,12 @@ def write_policy(path: Path, game: Game, likes: Any = None) -> Path:
 SMALL_RUN: dict[str, Any] = {  # a config of a run that takes seconds, without its evaluation
     "game": "donguri",
     "num_players": 3,
-    "stages": [
-        {
-            "method": "ppo",
-            "total_samples": 3000,
-            "checkpoint_every_samples": 1000,
-            "evaluate_every_samples": 1000,
-            "n_envs": 16,
-            "n_steps": 32,
-            "batch_size": 128,
-        }
-    ],
-    "network": {"width": 16, "depth": 2},
+    "total_samples": 3000,
+    "checkpoint_every": 1000,
+    "evaluate_every": 1000,
+    "n_envs": 16,
+    "n_steps": 32,
+    "batch_size": 128,
+    "width": 16,
+    "depth": 2,
 }

@@ -89,12 +89,11 @@ def count_chunks(monkeypatch: pytest.MonkeyPatch, stop_after: int = 10**9) -> li
 def policy(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A policy that has learnt nothing."""
     pytest.importorskip("sb3_contrib")
-    from training.config import Network
-    from training.networks.policy import SelfPlayPolicy
+    from training.network import SuitPolicy
     from trick_envs import export_policy
 
     path = tmp_path_factory.mktemp("policy") / "policy.onnx"
-    export_policy(SelfPlayPolicy.for_game(GAME, Network(width=16, depth=1)), GAME, path, {})
+    export_policy(SuitPolicy.for_game(GAME, 16, 1), GAME, path, {})
     return str(path)
 
 

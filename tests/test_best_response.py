@@ -17,17 +17,17 @@ from sb3_contrib import MaskablePPO
 from test_selfplay import check_advantages
 from typer.testing import CliRunner
 
-from training import run
+from training import callbacks, run
 from training.config import RunConfig, load_config
-from training.ppo.best_response import BestResponseVecEnv, verdict
-from training.report.tracker import Monitor
+from training.run import verdict
+from training.self_play import BestResponseVecEnv, self_play_env
 from trick_envs import BatchEnv, make_agent
 from trick_envs.cli import app
 from trick_envs.engine.registry import load_game
 from trick_envs.errors import TrickEnvsError
 from trick_envs.evaluation.deviators import best_deviation, in_words, search_deviators
 from trick_envs.evaluation.duplicate import Result, evaluate
-from trick_envs.evaluation.seeds import Purpose
+from trick_envs.evaluation.seeds import Purpose, match_seeds
 from trick_envs.matches.seating import seatings
 
 pytestmark = pytest.mark.usefixtures("quick_export")
@@ -35,7 +35,9 @@ QUIET = Console(quiet=True)
 SMALL = {
     **SMALL_RUN,
     "opponent": "random",
-    "evaluation": {"deals": 5, "final_deals": 10, "opponents": ["greedy"]},
+    "deals": 5,
+    "final_deals": 10,
+    "opponents": ["greedy"],
 }
 
 
@@ -69,12 +71,13 @@ def invoke(*arguments: object) -> Any:
 def test_a_step_is_all_that_happens_up_to_the_learners_next_decision(name: str, players: int) -> None:
     """Against the same games played one by one, card after card."""
     num_envs, steps = 2 * players + 1, 70
-    env = BestResponseVecEnv(BatchEnv(name, num_envs, players, num_deals=1), 40, LastCard())
+    env = BestResponseVecEnv(BatchEnv(name, num_envs, players, num_deals=1), 40, 1.0, LastCard())
     seen = [env.reset()]
     acted, rewards, ends = [], [], []
     for _ in range(steps):
         actions = np.array([middle_card(mask) for mask in env.games.action_masks])
-        seen.append(env.step(actions)[0])
+        with env.stepped_by_self_play():
+            seen.append(env.step(actions)[0])
         acted.append(env.acted.copy())
         rewards.append(env.rewards.copy())
         ends.append(env.terminated.copy())
@@ -83,7 +86,7 @@ def test_a_step_is_all_that_happens_up_to_the_learners_next_decision(name: str, 
     places = seatings(env.games.game)
     for i in range(num_envs):
         single, learners = BatchEnv(name, 1, players, num_deals=1), places[i % len(places)]
-        single.reset(40 + i)
+        single.reset(match_seeds(Purpose.TRAINING, 40, i, 1))
         step, paid, over = -1, np.zeros(players, np.float32), 0
         while True:
             seat, mask = int(single.seats[0]), single.action_masks[0]
@@ -104,7 +107,7 @@ def test_a_step_is_all_that_happens_up_to_the_learners_next_decision(name: str, 
 @every_game
 def test_advantages_are_those_of_the_learners_own_decisions(name: str) -> None:
     games = BatchEnv(name, 6, num_deals=2, reward="zero_sum")
-    env = BestResponseVecEnv(games, 5, make_agent("greedy", games.game))
+    env = BestResponseVecEnv(games, 5, 1.0, make_agent("greedy", games.game))
     journal = check_advantages(env, steps=15, rollouts=5)
     places = seatings(games.game)
     for game in range(6):  # the seats go round, and nobody else's decision is a sample
@@ -118,12 +121,17 @@ def test_an_agents_illegal_card_is_an_error_that_names_the_rule() -> None:
         def act(self, observations: Any, action_masks: Any, states: Any = None) -> Any:
             return action_masks.argmin(axis=1)
 
-    env = BestResponseVecEnv(BatchEnv("pepper", 5), 0, Cheat())
+    env = BestResponseVecEnv(BatchEnv("pepper", 5), 0, 1.0, Cheat())
     with pytest.raises(ValueError, match="game 0: player_"):
         env.reset()
 
 
 # --- the run ------------------------------------------------------------------------------------------------------
+
+
+def first_model(values: dict[str, Any]) -> Any:
+    config = RunConfig.model_validate(values)
+    return run.new_model(config, run.games_of(config))
 
 
 def weights(folder: Path) -> dict[str, Any]:
@@ -134,13 +142,10 @@ def weights(folder: Path) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("runs") / "small"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(run, "write_report", lambda *given: None)
-        run.train(RunConfig.model_validate(SMALL), folder, QUIET)
+    run.train(RunConfig.model_validate(SMALL), folder, QUIET)
     return folder
 
 
-@pytest.mark.usefixtures("no_report")
 def test_the_same_seed_trains_the_same_weights(finished: Path, tmp_path: Path) -> None:
     run.train(RunConfig.model_validate(SMALL), tmp_path / "again", QUIET)
     again = weights(tmp_path / "again")
@@ -152,7 +157,7 @@ def test_weights_begin_the_same_whatever_torch_was_told_before() -> None:
     begun = []
     for threads in 2, 1:
         torch.set_num_threads(threads)
-        begun.append(run.first_model(RunConfig.model_validate(SMALL)).policy.state_dict())
+        begun.append(first_model(SMALL).policy.state_dict())
     for key, value in begun[0].items():
         np.testing.assert_array_equal(value.numpy(), begun[1][key].numpy(), err_msg=key)
 
@@ -164,19 +169,21 @@ def test_a_best_response_is_measured_first_against_whom_it_learned(finished: Pat
     assert report["samples"] >= 3000
 
 
-@pytest.mark.usefixtures("no_report")
 def test_an_interrupted_run_resumes_and_finishes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "stopped"
 
-    def interrupted(self: Monitor, policy: Any) -> str:
-        raise KeyboardInterrupt
+    evaluate_, calls = callbacks.evaluate, []
+
+    def interrupted(*given: Any) -> Any:
+        calls.append(given)
+        if len(calls) == 3:  # against the second time's first opponent
+            raise KeyboardInterrupt
+        return evaluate_(*given)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Monitor, "evaluate", interrupted)
+        patch.setattr(callbacks, "evaluate", interrupted)
         with pytest.raises(run.Interrupted, match="--resume --folder"):
             run.train(RunConfig.model_validate(SMALL), folder, QUIET)
-    stopped_at = json.loads((folder / "progress.json").read_text())["samples"]
-    assert 1000 <= stopped_at < 3000
     again = "random", "--game", "donguri", "--num-players", 3, "--folder", folder
     assert "holds a run already" in str(invoke(*again).exception)
     assert "a run continues with its own config" in str(invoke(*again, "--resume", "--seed", 3).exception)
@@ -186,9 +193,11 @@ def test_an_interrupted_run_resumes_and_finishes(tmp_path: Path, monkeypatch: py
     report = json.loads((folder / "evaluation.json").read_text())
     assert report["samples"] >= 3000
     assert json.loads((tmp_path / "found.json").read_text()) == report
+    run.train(RunConfig.model_validate(SMALL), tmp_path / "whole", QUIET)
+    for key, value in weights(folder).items():  # also what the other player chose is the same
+        np.testing.assert_array_equal(value, weights(tmp_path / "whole")[key], err_msg=key)
 
 
-@pytest.mark.usefixtures("no_report")
 def test_a_run_stopped_in_its_last_evaluation_has_only_that_to_do_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -235,16 +244,16 @@ def test_a_run_against_another_player_is_not_resumed(finished: Path, tmp_path: P
 def test_a_run_can_start_with_the_weights_of_another(
     finished: Path, tmp_path: Path, name: str, other_network: str, other_game: str, junk: str
 ) -> None:
-    begun = run.first_model(RunConfig.model_validate({**SMALL, "init_from": str(finished / name)}))
+    begun = first_model({**SMALL, "init_from": str(finished / name)})
     for key, value in weights(finished).items():
         np.testing.assert_array_equal(value, begun.policy.state_dict()[key].numpy(), err_msg=key)
     (tmp_path / f"junk-{name}").write_bytes(b"not a policy")
     for change, expected in (
-        ({"init_from": str(finished / name), "network": {"width": 8}}, other_network),
+        ({"init_from": str(finished / name), "width": 8}, other_network),
         ({"init_from": str(finished / name), "game": "pepper", "num_players": 4}, other_game),
         ({"init_from": str(tmp_path / f"junk-{name}")}, junk),
         ({"init_from": str(tmp_path / f"none-{name}")}, f"init_from: .*none-{name}: there is no such file"),
-        ({"init_from": "pretrained", "network": {"width": 8}}, "init_from: pretrained is a policy of another network"),
+        ({"init_from": "pretrained", "width": 8}, "init_from: pretrained is a policy of another network"),
     ):
         with pytest.raises(run.RunError, match=expected):
             run.train(RunConfig.model_validate({**SMALL, **change}), tmp_path / "never", QUIET)
@@ -254,7 +263,6 @@ def test_a_run_can_start_with_the_weights_of_another(
 # --- the command --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.usefixtures("no_report")
 def test_the_best_response_command_finds_out_that_random_can_be_exploited(tmp_path: Path) -> None:
     folder, found = tmp_path / "run", tmp_path / "found.json"
     result = invoke(
@@ -271,7 +279,6 @@ def test_the_best_response_command_finds_out_that_random_can_be_exploited(tmp_pa
     make_agent(str(folder / "policy.onnx"), load_game("pepper"))
 
 
-@pytest.mark.usefixtures("no_report")
 @pytest.mark.parametrize("name", ["policy.zip", "policy.onnx"])
 def test_a_best_response_starts_with_a_policy_of_any_network(finished: Path, tmp_path: Path, name: str) -> None:
     result = invoke(
@@ -282,7 +289,6 @@ def test_a_best_response_starts_with_a_policy_of_any_network(finished: Path, tmp
     assert weights(tmp_path / "run").keys() == weights(finished).keys()
 
 
-@pytest.mark.usefixtures("no_report")
 def test_a_best_response_starts_with_the_policy_that_comes_with_the_game(tmp_path: Path) -> None:
     result = invoke(
         "pretrained", "--game", "donguri", "--num-players", 3, "--samples", 1, "--deals", 5,
@@ -374,7 +380,6 @@ def test_a_players_own_policy_searches_against_it():
     assert search_deviators("runs/a/policy.onnx") == ["ismcts:1000", "runs/a/policy.onnx+rollout:64"]
 
 
-@pytest.mark.usefixtures("no_report")
 def test_the_command_tries_deviators_that_search(tmp_path, monkeypatch):
     monkeypatch.setattr("trick_envs.evaluation.deviators.SEARCH", "pimc:2")
     result = CliRunner().invoke(
@@ -387,3 +392,41 @@ def test_the_command_tries_deviators_that_search(tmp_path, monkeypatch):
     report = json.loads((tmp_path / "found.json").read_text())
     assert report == json.loads((tmp_path / "run" / "evaluation.json").read_text())
     assert [tried["opponent"] for tried in report["deviators"]["found"]["tried"]] == ["random", "random"]
+
+
+def test_a_search_that_was_not_made_or_not_finished_is_made_by_resume(tmp_path, monkeypatch):
+    monkeypatch.setattr("trick_envs.evaluation.deviators.SEARCH", "pimc:2")
+    folder = tmp_path / "run"
+    common = ["best-response", "random", "--game", "donguri", "--num-players", "3", "--folder", str(folder)]
+    begun = CliRunner().invoke(app, [*common, "--samples", "1", "--deals", "4", "--search-deals", "0"])
+    assert begun.exit_code == 0, begun.output
+    trained = weights(folder)
+
+    def interrupted(*given: Any) -> Any:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("trick_envs.evaluation.deviators.best_deviation", interrupted)
+        assert CliRunner().invoke(app, [*common, "--resume", "--search-deals", "4"]).exit_code != 0
+    for deals in (4, 6):
+        found = CliRunner().invoke(app, [*common, "--resume", "--search-deals", str(deals)])
+        assert found.exit_code == 0, found.output
+        deviators = json.loads((folder / "evaluation.json").read_text())["deviators"]
+        assert deviators["deals"] == deviators["control"]["best"]["deals"] == deals
+    again = CliRunner().invoke(app, [*common, "--resume", "--search-deals", "6"])
+    assert "is finished" in str(again.exception)
+    for key, value in trained.items():
+        np.testing.assert_array_equal(value, weights(folder)[key], err_msg=key)
+
+
+def test_the_episodes_of_a_best_response_are_those_of_its_own_seats():
+    env = self_play_env("donguri", 6, 3, seed=1, opponent="greedy", reward="score")
+    env.reset()
+    paid = np.zeros((6, 3))
+    for _ in range(60):
+        with env.stepped_by_self_play():
+            *_, dones, infos = env.step(env.games.action_masks.argmax(1))
+        paid += env.rewards
+        for i in np.flatnonzero(dones):
+            assert infos[i]["episode"]["r"] == pytest.approx(paid[i, i % 3])
+            paid[i] = 0

@@ -20,6 +20,8 @@ QUICK = {
     "recurrent_history": (500, "torch"),
     "sb3_single": (4096, "sb3_contrib onnxscript"),
     "sb3_vector": (8192, "sb3_contrib onnxscript"),
+    "expert_iteration": (1, "sb3_contrib onnxscript"),
+    "sb3_native_self_play": (65536, "sb3_contrib onnxscript"),
     "sb3_self_play": (8192, "sb3_contrib onnxscript"),
     "sb3_qrdqn": (6400, "sb3_contrib onnxscript"),
     "cleanrl_ppo": (8192, "torch onnxscript"),
@@ -34,7 +36,7 @@ QUICK = {
     "rllib_self_play": (512, "ray tree onnxscript"),
     "agilerl_dqn": (512, "agilerl onnxscript"),
 }
-LONGEST = {"recurrent_history": 85}  # lines, where it is not 60: no framework does anything here
+LONGEST = {"recurrent_history": 85, "expert_iteration": 121}  # lines, where it is not 60: no framework does anything
 
 
 def run(name: str, size: int, folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:

@@ -290,32 +290,16 @@ def test_a_guide_that_contradicts_itself_is_told_where(tmp_path: Path, monkeypat
 
 def test_the_games_of_self_play_have_no_other_methods_and_attributes() -> None:
     pytest.importorskip("sb3_contrib")
-    from training.ppo.self_play import SelfPlayVecEnv
+    from training.self_play import SelfPlayVecEnv
 
     env = SelfPlayVecEnv(BatchEnv("donguri", 2, 3), 0)
     assert env.get_attr("render_mode") == [None, None]
-    with pytest.raises(AttributeError, match="a self-play environment has no method 'history'"):
+    with pytest.raises(AttributeError, match="env_method: expected 'action_masks', not 'history'"):
         env.env_method("history")
-    with pytest.raises(AttributeError, match="a self-play environment has no attribute 'seat'"):
-        env.get_attr("seat")
-    with pytest.raises(AttributeError, match="no attributes to set"):
+    with pytest.raises(AttributeError, match="has no attribute 'wheels'"):
+        env.get_attr("wheels")
+    with pytest.raises(AttributeError, match="'seat' cannot be set"):
         env.set_attr("seat", 1)
-
-
-def test_what_the_update_does_not_know_is_refused() -> None:
-    pytest.importorskip("sb3_contrib")
-    from training.config import PPO, RunConfig
-    from training.ppo.algorithm import new_ppo
-
-    config = RunConfig.model_validate({"game": "donguri", "num_players": 3, "network": {"width": 8, "depth": 1}})
-    stage = config.stages[0]
-    assert isinstance(stage, PPO)
-    model = new_ppo(config, stage)
-    model.target_kl = 0.01
-    with pytest.raises(InputError, match="clip_range_vf, target_kl: expected None"):
-        model.train()
-    with pytest.raises(ValueError, match=r"rollout_workers: 9 is more than n_envs .8"):
-        PPO.model_validate({**stage.model_dump(), "n_envs": 8, "n_steps": 4096, "rollout_workers": 9})
 
 
 # --- commands -------------------------------------------------------------------------------------------------------

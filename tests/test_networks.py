@@ -16,25 +16,14 @@ from helpers import TABLES, every_game
 pytest.importorskip("sb3_contrib")
 from sb3_contrib import MaskablePPO
 
-from training.config import PPO, Network, RunConfig
-from training.networks import suit_kernels
-from training.networks.policy import (
-    ILLEGAL,
-    NetworkAgent,
-    SelfPlayPolicy,
-    matrix_precision,
-    save_model,
-    weights_of,
-)
-from training.networks.suits import SuitColumns
-from training.ppo.algorithm import new_ppo, prepare
+from training import suit_kernels
+from training.callbacks import save_model
+from training.network import ILLEGAL, NetworkAgent, SuitColumns, SuitPolicy, matrix_precision, suit_network
+from training.self_play import SelfPlayPPO, self_play_env
 from trick_envs import BatchEnv, export_policy, make_agent
 from trick_envs.engine.game import Game
 from trick_envs.engine.registry import game_type, load_game
 from trick_envs.engine.symmetry import Relabelling
-
-SUITS, MLP = Network(width=24, depth=3), Network(kind="mlp", shared=[24, 16], policy=[16], value=[8])
-every_network = pytest.mark.parametrize("network", [SUITS, MLP], ids=lambda network: network.kind)
 
 
 def is_default(name: str, players: int) -> bool:
@@ -48,15 +37,32 @@ default_tables_first = pytest.mark.parametrize(
 )
 
 
-def make_policy(game: Game, network: Network, seed: int = 0) -> SelfPlayPolicy:
+def make_policy(game: Game, depth: int = 3, seed: int = 0, precision: str = "float32") -> SuitPolicy:
     """A policy whose layers, heads included, all matter: with large random weights."""
-    policy = SelfPlayPolicy.for_game(game, network)
+    policy = SuitPolicy.for_game(game, 24, depth, precision=precision)
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for weights in policy.parameters():
             spread = 1.5 / weights.shape[-1] ** 0.5 if weights.ndim > 1 else 0.3
             weights.copy_(torch.randn(weights.shape, generator=generator) * spread)
     return policy
+
+
+def evaluated(policy: Any, observations: Any, masks: Any) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
+    """Masked logits and values."""
+    with torch.no_grad():
+        logits, values = policy.logits_and_values(torch.from_numpy(np.ascontiguousarray(observations)), masks)
+    return logits.numpy(), values.squeeze(1).numpy()
+
+
+def by_torch(policy: Any, seen: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Logits and values by torch's own operations."""
+    latent_pi, latent_vf = policy.mlp_extractor(policy.extract_features(seen.float()))
+    return policy.action_net(latent_pi), policy.value_net(latent_vf)
+
+
+def weights_of(policy: Any) -> dict[str, Any]:
+    return {name: parameter.numpy(force=True).copy() for name, parameter in policy.named_parameters()}
 
 
 def positions(game: Game, steps: int = 40) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.int8]]:
@@ -95,11 +101,11 @@ def test_relabelled_observations_have_relabelled_logits_where_a_game_treats_all_
     name: str, players: int
 ) -> None:
     game = load_game(name, players)
-    agent, relabelling = NetworkAgent(make_policy(game, SUITS)), relabelling_of(game)
+    policy, relabelling = make_policy(game), relabelling_of(game)
     observations, masks = positions(game)
-    logits, values = agent.evaluate(observations, masks)
+    logits, values = evaluated(policy, observations, masks)
     moved_masks = relabelling.masks(masks)
-    moved_logits, moved_values = agent.evaluate(relabelling.observations(observations), moved_masks)
+    moved_logits, moved_values = evaluated(policy, relabelling.observations(observations), moved_masks)
     apart = difference(relabelling.masks(logits), moved_logits, moved_masks)
     both = (masks != 0) & (moved_masks != 0)
     assert difference(logits, moved_logits, both) > 0.1  # relabelling does change what the network says
@@ -126,12 +132,12 @@ def test_the_numbers_of_the_suits_and_the_others_are_the_whole_observation_in_sm
 @every_game
 def test_the_exported_network_is_the_network(name: str, tmp_path: Path) -> None:
     game = load_game(name)
-    policy, relabelling = make_policy(game, SUITS), relabelling_of(game)
+    policy, relabelling = make_policy(game), relabelling_of(game)
     export_policy(policy, game, tmp_path / "policy.onnx", {})
     observations, masks = positions(game)
     agent: Any = make_agent(str(tmp_path / "policy.onnx"), game)
     logits, values = agent.evaluate(observations, masks)
-    expected, expected_values = NetworkAgent(policy).evaluate(observations, masks)
+    expected, expected_values = evaluated(policy, observations, masks)
     assert difference(expected, logits, masks) < 1e-5
     assert (logits[masks == 0] == np.float32(ILLEGAL)).all()
     np.testing.assert_allclose(values, expected_values, rtol=0, atol=1e-5 * np.abs(expected_values).max())
@@ -142,19 +148,6 @@ def test_the_exported_network_is_the_network(name: str, tmp_path: Path) -> None:
         np.testing.assert_allclose(values, moved_values, rtol=0, atol=1e-5 * np.abs(values).max())
 
 
-def test_an_exported_mlp_is_the_mlp(tmp_path: Path) -> None:
-    game = load_game("donguri", 3)
-    policy = make_policy(game, MLP)
-    export_policy(policy, game, tmp_path / "policy.onnx", {})
-    observations, masks = positions(game)
-    agent: Any = make_agent(str(tmp_path / "policy.onnx"), game)
-    (logits, values), (expected, expected_values) = (
-        player.evaluate(observations, masks) for player in (agent, NetworkAgent(policy))
-    )
-    assert difference(expected, logits, masks) < 1e-5
-    np.testing.assert_allclose(values, expected_values, rtol=0, atol=1e-5 * np.abs(expected_values).max())
-
-
 # --- compiled code ------------------------------------------------------------------------------------------------
 
 
@@ -162,17 +155,17 @@ def test_an_exported_mlp_is_the_mlp(tmp_path: Path) -> None:
 @pytest.mark.parametrize("depth", [1, 3])
 def test_compiled_code_computes_the_network_and_its_gradients(name: str, depth: int) -> None:
     game = load_game(name)
-    policy = make_policy(game, Network(width=24, depth=depth))
+    policy = make_policy(game, depth)
     observations, _ = positions(game)
     seen = torch.from_numpy(observations)
     generator = torch.Generator().manual_seed(1)
     to_logits = torch.randn(len(seen), game.num_actions, generator=generator)
     to_values = torch.randn(len(seen), 1, generator=generator)
     found = []
-    for inputs in (seen.float(), seen):  # torch's own operations, and the compiled code
+    for compiled_code in (False, True):
         policy.zero_grad()
-        logits, values = policy.logits_and_values(inputs, None)
-        assert ("_Network" in type(logits.grad_fn).__name__) == (inputs is seen)
+        logits, values = policy.logits_and_values(seen, None) if compiled_code else by_torch(policy, seen)
+        assert ("_Network" in type(logits.grad_fn).__name__) == compiled_code
         torch.autograd.backward((logits, values), (to_logits, to_values))
         gradients = {key: weights.grad.clone() for key, weights in policy.named_parameters()}
         found.append({"logits": logits.detach(), "values": values.detach(), **gradients})
@@ -186,13 +179,11 @@ def test_compiled_code_computes_the_network_and_its_gradients(name: str, depth: 
 
 def test_compiled_code_in_bfloat16_has_nearly_the_same_gradients() -> None:
     game = load_game("donguri", 3)
-    policy = make_policy(game, SUITS)
     seen = torch.from_numpy(positions(game)[0])
     to_logits = torch.randn(len(seen), game.num_actions, generator=torch.Generator().manual_seed(1))
     found = []
-    for precision in (torch.float32, torch.bfloat16):
-        policy.precision = precision
-        policy.zero_grad()
+    for precision in ("float32", "bfloat16"):
+        policy = make_policy(game, precision=precision)
         logits, values = policy.logits_and_values(seen, None)
         torch.autograd.backward((logits, values), (to_logits, values.detach()))
         found.append({key: weights.grad.clone() for key, weights in policy.named_parameters()})
@@ -207,10 +198,10 @@ def test_compiled_code_in_bfloat16_has_nearly_the_same_gradients() -> None:
 def test_compiled_code_takes_any_numbers_also_of_cards() -> None:
     """More inputs than a game ever has: cards with several suits and ranks at once, negative numbers."""
     game = load_game("tricky_express")
-    policy = make_policy(game, SUITS)
+    policy = make_policy(game)
     seen = torch.from_numpy(np.random.default_rng(0).integers(-2, 3, (64, game.layout.size), np.int8))
     with torch.no_grad():
-        expected, expected_values = policy.logits_and_values(seen.float(), None)
+        expected, expected_values = by_torch(policy, seen)
         logits, values = policy.logits_and_values(seen, None)
         torch.testing.assert_close(logits, expected, rtol=0, atol=2e-5 * float(expected.abs().max()))
         torch.testing.assert_close(values, expected_values, rtol=0, atol=2e-5 * float(expected_values.abs().max()))
@@ -222,12 +213,11 @@ def gradients_of(policy: Any, logits: torch.Tensor, values: torch.Tensor) -> lis
     return [weights.grad.clone() for weights in policy.parameters()]
 
 
-@pytest.mark.parametrize("precision", [torch.float32, torch.bfloat16])
-def test_forward_passes_keep_their_numbers_until_their_own_backward_pass(precision: torch.dtype) -> None:
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_forward_passes_keep_their_numbers_until_their_own_backward_pass(precision: str) -> None:
     """Also of other sizes: memory is used again only when a backward pass needs it no longer."""
     game = load_game("donguri", 3)
-    policy = make_policy(game, SUITS)
-    policy.precision = precision
+    policy = make_policy(game, precision=precision)
     seen = torch.from_numpy(positions(game)[0])
     few, many = seen[:5], seen[5:]
     expected = [gradients_of(policy, *policy.logits_and_values(rows, None)) for rows in (few, many)]
@@ -245,7 +235,7 @@ def test_forward_passes_keep_their_numbers_until_their_own_backward_pass(precisi
 
 def test_passes_of_the_network_use_the_same_memory() -> None:
     game = load_game("donguri", 3)
-    policy = make_policy(game, SUITS)
+    policy = make_policy(game)
     seen = torch.from_numpy(positions(game)[0])
     blocks = set()
     for _ in range(4):
@@ -263,17 +253,22 @@ def test_passes_of_the_network_use_the_same_memory() -> None:
 
 def test_observations_that_were_read_once_give_what_they_give() -> None:
     game = load_game("pepper", 5)
-    policy = make_policy(game, SUITS)
+    policy = make_policy(game)
     seen = torch.from_numpy(positions(game)[0])
     rows = torch.from_numpy(np.random.default_rng(0).permutation(len(seen)))
     with torch.no_grad():
-        logits, values = policy.logits_and_values(policy.ready(seen).index_select(0, rows)[3:40], None)
+        logits, values = policy.logits_and_values(policy.compiled.sparse(seen).index_select(0, rows)[3:40], None)
         expected, expected_values = policy.logits_and_values(seen[rows][3:40], None)
     assert len(logits) == 37
     assert torch.equal(logits, expected)
     assert torch.equal(values, expected_values)
-    meta = policy.to("meta")
-    assert meta.ready(seen) is seen  # no compiled code on other devices
+    wanted = np.arange(len(seen)) % 3 == 0
+    some = policy.compiled.sparse(seen, wanted)
+    assert len(some.found[1]) <= len(policy.compiled.sparse(seen).found[1])
+    with torch.no_grad():
+        logits, _ = policy.logits_and_values(some.index_select(0, torch.from_numpy(np.flatnonzero(wanted))), None)
+        assert torch.equal(logits, policy.logits_and_values(seen[torch.from_numpy(wanted)], None)[0])
+    assert policy.to("meta").compiled is None  # no compiled code on other devices
 
 
 def test_compiled_code_rounds_to_bfloat16_as_torch_does() -> None:
@@ -296,7 +291,7 @@ def test_compiled_code_rounds_to_bfloat16_as_torch_does() -> None:
 
 def test_actions_are_drawn_from_the_softmax_of_legal_logits() -> None:
     game = load_game("donguri", 3)
-    policy = make_policy(game, SUITS)
+    policy = make_policy(game)
     observations, masks = positions(game)
     row = int(masks.sum(1).argmax())
     seen, legal = torch.from_numpy(observations[[row] * 20_000]), masks[[row] * 20_000]
@@ -318,30 +313,22 @@ def test_actions_are_drawn_from_the_softmax_of_legal_logits() -> None:
 # --- saved and sent -----------------------------------------------------------------------------------------------
 
 
-def make_config(network: Network, **values: Any) -> RunConfig:
-    stage = {"method": "ppo", "n_envs": 16, "n_steps": 32, "batch_size": 128, "learning_rate": 1e-3}
-    given = {"game": "donguri", "num_players": 3, "network": network.model_dump(), "stages": [stage], **values}
-    return RunConfig.model_validate(given)
+def make_model(precision: str = "float32") -> SelfPlayPPO:
+    env = self_play_env("donguri", 16, 3, seed=0)
+    network = {**suit_network(env, 24), "precision": precision}
+    settings = {"n_steps": 32, "batch_size": 128, "n_epochs": 1, "learning_rate": 1e-3, "seed": 0, "device": "cpu"}
+    return SelfPlayPPO("SuitPolicy", env, policy_kwargs=network, **settings)
 
 
-def make_model(config: RunConfig) -> tuple[MaskablePPO, PPO]:
-    (stage,) = config.stages
-    assert isinstance(stage, PPO)
-    return new_ppo(config, stage), stage
-
-
-@every_network
-def test_a_saved_policy_is_loaded_by_sb3_alone(tmp_path: Path, network: Network) -> None:
-    model, _ = make_model(make_config(network))
+def test_a_saved_policy_is_loaded_by_sb3_alone(tmp_path: Path) -> None:
+    model = make_model()
     game = load_game("donguri", 3)
-    model.policy.load_state_dict(make_policy(game, network).state_dict())
+    model.policy.load_state_dict(make_policy(game).state_dict())
     save_model(model, tmp_path / "policy.zip")
     loaded = MaskablePPO.load(tmp_path / "policy.zip")
     observations, masks = positions(game)
     for one, other in zip(
-        NetworkAgent(loaded.policy).evaluate(observations, masks),
-        NetworkAgent(model.policy).evaluate(observations, masks),
-        strict=True,
+        evaluated(loaded.policy, observations, masks), evaluated(model.policy, observations, masks), strict=True
     ):
         np.testing.assert_array_equal(one, other)
     actions, _ = loaded.predict(observations.astype(np.float32), action_masks=masks, deterministic=True)
@@ -351,57 +338,37 @@ def test_a_saved_policy_is_loaded_by_sb3_alone(tmp_path: Path, network: Network)
     assert (drawn != actions).any()
 
 
-@every_network
-def test_a_network_with_the_weights_of_another_is_the_same_network(network: Network) -> None:
-    game = load_game("donguri", 3)
-    policy = make_policy(game, network)
-    weights = weights_of(policy)
-    assert sum(array.size for array in weights.values()) == sum(each.numel() for each in policy.parameters())
-    observations, masks = positions(game)
-    before = NetworkAgent(policy).evaluate(observations, masks)
-    with torch.no_grad():
-        for each in policy.parameters():
-            each.zero_()  # weights_of has copied them
-    for one, other in zip(
-        NetworkAgent.with_weights(game, network, weights).evaluate(observations, masks), before, strict=True
-    ):
-        np.testing.assert_array_equal(one, other)
-
-
 # --- precision ----------------------------------------------------------------------------------------------------
 
 
 def test_precision_is_what_was_asked_for_or_what_the_processor_is_good_at(monkeypatch: pytest.MonkeyPatch) -> None:
     cpu, cuda = torch.device("cpu"), torch.device("cuda")
+    matrix_precision.cache_clear()
     for device in (cpu, cuda):
         assert matrix_precision("float32", device) == torch.float32
         assert matrix_precision("bfloat16", device) == torch.bfloat16
     for fast, expected in ((True, torch.bfloat16), (False, torch.float32)):
         monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda fast=fast: fast)
         monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation, fast=fast: fast)
+        matrix_precision.cache_clear()
         assert matrix_precision("auto", cpu) == matrix_precision("auto", cuda) == expected
     assert matrix_precision("auto", torch.device("meta")) == torch.float32
+    matrix_precision.cache_clear()
 
 
-@every_network
-def test_in_bfloat16_a_network_says_nearly_the_same(network: Network) -> None:
+def test_in_bfloat16_a_network_says_nearly_the_same() -> None:
     game = load_game("donguri", 3)
-    policy = make_policy(game, network)
     observations, masks = positions(game)
-    logits, values = NetworkAgent(policy).evaluate(observations, masks)
-    policy.precision = torch.bfloat16
-    rounded, rounded_values = NetworkAgent(policy).evaluate(observations, masks)
+    logits, values = evaluated(make_policy(game), observations, masks)
+    rounded, rounded_values = evaluated(make_policy(game, precision="bfloat16"), observations, masks)
     assert rounded.dtype == rounded_values.dtype == np.float32
     assert 1e-4 < difference(logits, rounded, masks) < 0.05
     assert np.abs(values - rounded_values).max() < 0.05 * np.abs(values).max()
 
 
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
-@every_network
-def test_a_network_learns_in_either_precision(network: Network, precision: str) -> None:
-    config = make_config(network, precision=precision)
-    model, stage = make_model(config)
-    prepare(config, stage, model)
+def test_a_network_learns_in_either_precision(precision: str) -> None:
+    model = make_model(precision)
     assert str(model.policy.precision) == f"torch.{precision}"
     before = weights_of(model.policy)
     model.learn(2 * 16 * 32)
@@ -409,3 +376,11 @@ def test_a_network_learns_in_either_precision(network: Network, precision: str) 
         assert weights.dtype == np.float32
         assert np.isfinite(weights).all()
         assert (weights != before[name]).any(), name
+
+
+def test_a_precision_and_a_network_that_there_is_not_are_told() -> None:
+    env = self_play_env("donguri", 4, 3)
+    with pytest.raises(ValueError, match="precision: expected one of auto, float32, bfloat16, not 'float16'"):
+        SelfPlayPPO("SuitPolicy", env, policy_kwargs={"precision": "float16"})
+    with pytest.raises(ValueError, match=r"SuitPolicy: expected policy_kwargs=suit_network\(games\), without another"):
+        SelfPlayPPO("SuitPolicy", env, policy_kwargs={"net_arch": [64]})

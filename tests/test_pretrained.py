@@ -20,6 +20,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
+import torch
 from helpers import TABLES, write_policy
 
 pytest.importorskip("sb3_contrib")
@@ -27,8 +28,7 @@ from typer.testing import CliRunner
 
 from training import release, run, shipped
 from training.config import ConfigError, RunConfig, dump_config, load_config, make_config
-from training.networks.initial import network_of
-from training.networks.policy import NetworkAgent
+from training.initial import network_of
 from training.release import MAX_BYTES, finished_run, training_command
 from training.shipped import config_names, find_config
 from trick_envs import BatchEnv, load_game, make_agent
@@ -93,15 +93,17 @@ def test_training_can_go_on_from_every_policy(name: str, players: int) -> None:
     path = pretrained_file(game_type(name), players)
     game = load_game(name, players, 1)
     network = network_of("pretrained", game)
-    assert network == RunConfig.model_validate(load_manifest(path)["config"]).network
-    config = make_config(
-        {"game": name, "num_players": players, "init_from": "pretrained", "network": network.model_dump()}, "a test"
-    )
-    learner = NetworkAgent(run.first_model(config).policy)
+    trained = RunConfig.model_validate(load_manifest(path)["config"])
+    assert network == {"width": trained.width, "depth": trained.depth}
+    config = make_config({"game": name, "num_players": players, "init_from": "pretrained", **network}, "a test")
+    policy = run.new_model(config, run.games_of(config)).policy
+    policy._precision = "float32"
     games = BatchEnv(name, 64, num_players=players)
     games.reset(seed=1)
+    with torch.no_grad():
+        logits, values = policy.logits_and_values(torch.from_numpy(games.observations), games.action_masks)
     for found, expected in zip(
-        learner.evaluate(games.observations, games.action_masks),
+        (logits.numpy(), values.squeeze(1).numpy()),
         make_agent("pretrained", game).evaluate(games.observations, games.action_masks),
         strict=True,
     ):
@@ -166,9 +168,9 @@ def test_where_there_is_none_the_error_says_which_there_are(folder: Path) -> Non
     with pytest.raises(ValueError, match=r"with 9 players \(those of pepper are for 3, 5 players;"):
         gymnasium.make("trick_envs/Pepper-v0", opponents="pretrained", num_players=9)
     with pytest.raises(ConfigError, match="'pretrained': there is no trained policy for donguri with 4 players"):
-        make_config({"game": "donguri", "evaluation": {"opponents": ["pretrained"]}}, "a config")
+        make_config({"game": "donguri", "opponents": ["pretrained"]}, "a config")
     write_policy(folder / "donguri-4.onnx", load_game("donguri", 4))
-    assert make_config({"game": "donguri", "opponent": "pretrained"}, "a config").opponents[0] == "pretrained"
+    assert make_config({"game": "donguri", "opponent": "pretrained"}, "a config").measured_against[0] == "pretrained"
 
 
 @pytest.mark.parametrize("spec", ["pretrained:", "pretrained-5", "Pretrained"])
@@ -273,13 +275,12 @@ def finish(path: Path, likes: Any = None, **values: Any) -> Path:
 def test_a_trained_policy_is_released_with_its_manifest(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from training.ppo.algorithm import new_ppo
     from trick_envs import export_policy
 
     monkeypatch.setattr(release, "LADDER", LADDER)
-    config = RunConfig.model_validate({"game": "donguri", "num_players": 3, "network": {"width": 16, "depth": 1}})
-    network = new_ppo(config, config.stages[0]).policy  # type: ignore[arg-type]
-    export_policy(network, GAME, finish(tmp_path / "run", network=config.network.model_dump()) / "policy.onnx", {})
+    config = RunConfig.model_validate({"game": "donguri", "num_players": 3, "width": 16, "depth": 1})
+    network = run.new_model(config, run.games_of(config)).policy
+    export_policy(network, GAME, finish(tmp_path / "run", width=16, depth=1) / "policy.onnx", {})
     printed = command("release", tmp_path / "run", "--deals", "4")
     path = folder / "donguri-3.onnx"
     assert path.read_bytes() == (tmp_path / "run" / "policy.onnx").read_bytes()
@@ -396,8 +397,7 @@ def test_what_cannot_be_released_is_said(folder: Path, tmp_path: Path) -> None:
     "change",
     [
         [],
-        ["seed=3", "network.policy=[64, 32]", "stages.0.learning_rate=0.0003"],
-        ["stages=[{method: ppo, n_epochs: 9}, {method: expert_iteration}]"],
+        ["seed=3", "opponents=[greedy, random]", "learning_rate=0.0003"],
     ],
 )
 @pytest.mark.parametrize("name", config_names())

@@ -10,19 +10,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 pytest.importorskip("ray")
 pytest.importorskip("sb3_contrib")
-from rich.console import Console
 from typer.testing import CliRunner
 
-from training import run
-from training.config import RunConfig, dump_config
-from training.networks.policy import weights_of
-from training.ppo.algorithm import SelfPlayPPO
-from training.report.tracker import Monitor
 from trick_envs import cli
 from trick_envs.engine.registry import load_game
 from trick_envs.evaluation.arena import LOG, Plan, make_plan, play_arena
@@ -33,16 +26,6 @@ pytestmark = pytest.mark.usefixtures("quick_export")
 GAME = load_game("donguri", 3, 1)
 SPECS = ("random", "greedy", "pimc:3")
 FAST_DEATHS = {"health_check_period_ms": 500, "health_check_failure_threshold": 4}  # noticed within 2 seconds
-RUN: dict[str, Any] = {
-    "game": "donguri", "num_players": 3, "precision": "float32", "network": {"width": 16, "depth": 2}, "workers": 1,
-    "stages": [
-        {"method": "ppo", "total_samples": 1500, "n_envs": 16, "n_steps": 32, "batch_size": 128, "rollout_workers": 2},
-        {"method": "expert_iteration", "total_labels": 160, "labels_per_round": 40, "replay_capacity": 80,
-         "search": "pimc:4", "label_fraction": 0.5, "games": 2, "n_epochs": 2, "batch_size": 32,
-         "opponent_pool": ["greedy", "earlier"]},
-    ],
-    "evaluation": {"deals": 2, "final_deals": 2},
-}  # fmt: skip
 
 
 class Nodes:
@@ -139,74 +122,6 @@ def test_a_tournament_goes_on_after_its_driver_was_killed(tmp_path: Path, nodes:
     assert CliRunner().invoke(cli.app, command).exit_code == 0
     assert before.items() <= played(tmp_path).items()
     assert_same_tournament(tmp_path, local)
-    nodes.kill(node)
-
-
-def trained(config: RunConfig, folder: Path, ray: str | None = None) -> dict[str, Any]:
-    """The weights at the end of a run that does not measure and export them."""
-    with pytest.raises(run.Interrupted):
-        run.train(config, folder, Console(quiet=True), ray)
-    return weights_of(SelfPlayPPO.load(folder / "checkpoint.zip").policy)
-
-
-def test_training_with_ray_learns_the_same_weights_from_as_many_labels(
-    tmp_path: Path, nodes: Nodes, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Rollouts and labels; one of the two nodes is lost while the second stage is labelled."""
-
-    def finish(*given: Any) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(run, "_finish", finish)
-    config = RunConfig.model_validate(RUN)
-    expected = trained(config, tmp_path / "local")
-    lost, other = nodes.add(), nodes.add()
-    notes: list[str] = []
-    original = Monitor.note
-
-    def note(self: Monitor, text: str) -> None:
-        original(self, text)
-        notes.append(text)
-        if sum("new labels" in text for text in notes) == 2 and "new labels" in text:
-            nodes.kill(lost)
-
-    monkeypatch.setattr(Monitor, "note", note)
-    found = trained(config, tmp_path / "ray", nodes.address)
-    assert sum("new labels" in text for text in notes) > 4
-    assert all(np.array_equal(found[name], expected[name]) for name in expected)
-    progress = [json.loads((tmp_path / where / "progress.json").read_text()) for where in ("local", "ray")]
-    for key in ("done", "samples", "tasks"):
-        assert progress[0][key] == progress[1][key]
-    nodes.kill(other)
-
-
-def test_training_goes_on_after_its_driver_was_killed(tmp_path: Path, nodes: Nodes) -> None:
-    node, folder = nodes.add(), tmp_path / "run"
-    labels = {**RUN["stages"][1], "total_labels": 400}
-    config = RunConfig.model_validate({**RUN, "stages": [RUN["stages"][0], labels]})
-    (tmp_path / "config.yaml").write_text(dump_config(config), encoding="utf-8")
-    command = ["train", "--folder", str(folder), "--ray", nodes.address]
-    begun = [sys.executable, "-m", "trick_envs.cli", *command, str(tmp_path / "config.yaml")]
-
-    def progress() -> dict[str, Any]:
-        file = folder / "progress.json"
-        return json.loads(file.read_text()) if file.is_file() else {"stage": -1}  # type: ignore[no-any-return]
-
-    driver = subprocess.Popen(begun, stdout=subprocess.DEVNULL)
-    try:
-        while driver.poll() is None and not (progress()["stage"] == 1 and progress()["done"] >= 40):
-            time.sleep(0.01)
-    finally:
-        driver.kill()
-        driver.wait()
-    before = progress()
-    assert 40 <= before["done"] < 400
-    assert CliRunner().invoke(cli.app, [*command, "--resume"]).exit_code == 0
-    after = progress()
-    assert after["history"][: len(before["history"])] == before["history"]
-    assert 400 <= after["done"] < 400 + 2 * 40  # rounds that count twice would end it early, lost ones late
-    assert after["samples"] - after["done"] == before["samples"] - before["done"]  # the first stage is not repeated
-    assert (folder / "policy.onnx").is_file()
     nodes.kill(node)
 
 

@@ -22,16 +22,16 @@ pytest.importorskip("sb3_contrib")
 import torch
 from matplotlib.figure import Figure
 from rich.console import Console
+from typer.testing import CliRunner
 
 from training import run
 from training.config import RunConfig, load_config
-from training.networks.policy import NetworkAgent
+from training.network import NetworkAgent
 from training.report.deals import Difference, best_and_worst
 from training.report.page import Finished, pretrained_results, write_report
 from training.report.provenance import git_commit
-from training.report.snapshots import next_mark, past_players
-from training.report.tracker import Monitor
 from trick_envs import load_game, make_agent
+from trick_envs.cli import app
 from trick_envs.evaluation.duplicate import Result, evaluate, play_points
 from trick_envs.evaluation.plots import draw_margins, in_samples
 from trick_envs.evaluation.seeds import Purpose, match_seeds
@@ -40,21 +40,8 @@ from trick_envs.matches.replay import replay
 pytestmark = pytest.mark.usefixtures("quick_export")
 QUIET = Console(quiet=True)
 SMALL: dict[str, Any] = {
-    "game": "donguri",
-    "num_players": 3,
-    "workers": 1,
-    "network": {"width": 16, "depth": 2},
-    "evaluation": {"deals": 4, "final_deals": 6},
-    "stages": [
-        {
-            "method": "expert_iteration", "total_labels": 120, "labels_per_round": 30, "search": "pimc:2", "games": 2,
-            "n_epochs": 1, "batch_size": 16,
-        },
-        {
-            "method": "ppo", "total_samples": 4000, "evaluate_every_samples": 500, "n_envs": 16, "n_steps": 32,
-            "batch_size": 128, "n_epochs": 1,
-        },
-    ],
+    "game": "donguri", "num_players": 3, "width": 16, "depth": 2, "deals": 4, "final_deals": 6, "total_samples": 4000,
+    "evaluate_every": 500, "checkpoint_every": 1000, "n_envs": 16, "n_steps": 32, "batch_size": 128,
 }  # fmt: skip
 EMPTY = {"meta", "link", "br", "img", "path", "use", "rect", "stop"}
 
@@ -129,10 +116,10 @@ def pages_of(text: str) -> dict[str, str]:
     return {name: gzip.decompress(base64.b64decode(page)).decode() for name, page in packed}
 
 
-def read(folder: Path) -> tuple[Page, dict[str, Any], dict[str, Any]]:
-    """The report, ``evaluation.json`` and ``progress.json`` of a run."""
-    evaluation, progress = (json.loads((folder / name).read_text()) for name in ("evaluation.json", "progress.json"))
-    return check_whole((folder / "report.html").read_text(encoding="utf-8")), evaluation, progress
+def read(folder: Path) -> tuple[Page, dict[str, Any]]:
+    """The report and ``evaluation.json`` of a run."""
+    evaluation = json.loads((folder / "evaluation.json").read_text())
+    return check_whole((folder / "report.html").read_text(encoding="utf-8")), evaluation
 
 
 def check_numbers(page: Page, evaluation: dict[str, Any]) -> None:
@@ -161,70 +148,49 @@ def check_numbers(page: Page, evaluation: dict[str, Any]) -> None:
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run that was interrupted in its second stage, and resumed."""
-    folder = tmp_path_factory.mktemp("runs") / "small"
-    original, calls = Monitor.evaluate, []
-
-    def interrupted(self: Monitor, policy: Any) -> str:
-        calls.append(self.samples)
-        if len(calls) == 7:
-            raise KeyboardInterrupt
-        return original(self, policy)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Monitor, "evaluate", interrupted)
-        with pytest.raises(run.Interrupted):
-            run.train(RunConfig.model_validate(SMALL), folder, QUIET)
-        assert json.loads((folder / "progress.json").read_text())["stage"] == 1
-        run.resume(folder, QUIET)
-    return folder
+    """A run, and its report from a copy of its files."""
+    folder = tmp_path_factory.mktemp("runs")
+    run.train(RunConfig.model_validate(SMALL), folder / "first", QUIET)
+    assert not (folder / "first" / "report.html").exists()
+    files = ("config.yaml", "evaluation.json", "policy.onnx")
+    (folder / "small").mkdir()
+    for name in files:
+        shutil.copy(folder / "first" / name, folder / "small" / name)
+    shutil.copytree(folder / "first" / "past", folder / "small" / "past")
+    made = CliRunner().invoke(app, ["report", str(folder / "small")])
+    assert made.exit_code == 0, made.output
+    return folder / "small"
 
 
 def test_the_report_has_the_numbers_of_the_run(finished: Path) -> None:
-    page, evaluation, progress = read(finished)
+    page, evaluation = read(finished)
     check_numbers(page, evaluation)
-    stages = page.tables[2]
-    assert [row[:3] for row in stages[1:]] == [
-        ["1", "expert iteration", "120 labels"], ["2", "PPO", "4,000 samples"],
-    ]  # fmt: skip
-    assert all(re.fullmatch(r"[\d,]+ (labels|samples)/s", row[4]) for row in stages[1:])
-    assert "search pimc:2" in stages[1][5]
+    assert re.search(r"[\d,]+ samples/s, evaluations included; settings: total_samples 4000", page.text)
     assert "Donguri to Yamaneko, 3 players" in page.text
-    assert "evaluate_every_samples: 500" in page.text  # the complete config
-    for title in ("agreement with the search", "explained variance of the returns"):
-        assert title in page.text
-    assert page.tags.count("svg") == 3 + 8
+    assert "evaluate_every: 500" in page.text  # the complete config
+    assert "explained variance of the returns" in page.text
+    assert page.tags.count("svg") == 3 + 5
     assert "over random" in page.text
-    assert [entry["stage"] for entry in progress["history"]].count(0) >= 3
-
-
-def test_a_resumed_run_keeps_its_curves(finished: Path) -> None:
-    _, evaluation, progress = read(finished)
-    history = progress["history"]
-    samples, seconds = ([entry[key] for entry in history] for key in ("samples", "seconds"))
-    assert samples == sorted(set(samples))
-    assert seconds == sorted(seconds)
-    assert len(history) >= 3 + 6
-    assert samples[-1] == evaluation["samples"]
-    assert seconds[-1] <= evaluation["seconds"]
-    for entry in history[3:]:
-        assert [name for name in entry["figures"] if math.isfinite(entry["figures"][name])]
 
 
 def test_the_curves_begin_at_0_with_what_the_run_began_with(finished: Path) -> None:
-    """At 0 a policy is untrained; the interrupted run measures that once."""
-    page, _, progress = read(finished)
-    initial, config = progress["initial"], load_config(finished / "config.yaml")
-    assert (initial["stage"], initial["done"], initial["samples"]) == (0, 0, 0)
-    assert initial["seconds"] <= progress["history"][0]["seconds"]
-    untrained = NetworkAgent(run.first_model(config).policy)
+    """At 0 a policy is untrained."""
+    page, evaluation = read(finished)
+    (initial, *others), config = evaluation["report"]["evaluations"], load_config(finished / "config.yaml")
+    samples, seconds = ([entry[key] for entry in [initial, *others]] for key in ("samples", "seconds"))
+    assert samples == sorted(set(samples))
+    assert seconds == sorted(seconds)
+    assert (samples[0], samples[-1], len(samples)) == (0, evaluation["samples"], 9)
+    assert seconds[-1] <= evaluation["seconds"]
+    for entry in others:
+        assert [name for name in entry["figures"] if math.isfinite(entry["figures"][name])]
+    untrained = NetworkAgent(run.new_model(config, run.games_of(config)).policy)
     for result in initial["results"]:
         opponent = make_agent(result["opponent"], config.make_game())
-        deals = config.evaluation.deals
-        found = evaluate(config.make_game(), untrained, opponent, deals, config.seed, Purpose.MONITORING)
+        found = evaluate(config.make_game(), untrained, opponent, config.deals, config.seed, Purpose.MONITORING)
         assert {**found.as_dict(), "player": ""} == {**result, "player": ""}
     axes = Figure().add_subplot()
-    draw_margins(axes, [initial, *progress["history"]], *in_samples([initial, *progress["history"]]))
+    draw_margins(axes, [initial, *others], *in_samples([initial, *others]))
     assert [line.get_xdata()[0] for line in axes.lines[:2]] == [0, 0]
     assert axes.get_xlim()[0] == 0
     known = pretrained_results(config.make_game())
@@ -235,10 +201,11 @@ def test_the_curves_begin_at_0_with_what_the_run_began_with(finished: Path) -> N
 
 
 def test_the_report_says_when_where_and_with_which_code(finished: Path, tmp_path: Path) -> None:
-    page, _, _ = read(finished)
+    page, evaluation = read(finished)
     assert re.search(rf"date\s*{datetime.now().year}-\d\d-\d\d \d\d:\d\d", page.text)
     assert f"{os.cpu_count()} cores" in page.text
     assert f"torch {torch.__version__}" in page.text
+    assert evaluation["report"]["provenance"]["device"] == "cpu"
     (tmp_path / "code.py").write_text("")
     assert git_commit(tmp_path / "code.py") is None
     for command in ("init -q", "add code.py", "-c user.name=a -c user.email=a@b commit -qm one"):
@@ -253,16 +220,15 @@ def test_the_report_says_when_where_and_with_which_code(finished: Path, tmp_path
 
 
 def test_the_cross_table_is_measured_against_the_policies_that_were_kept(finished: Path) -> None:
-    page, _, progress = read(finished)
-    kept = [entry for entry in progress["history"] if "kept" in entry]
-    assert [entry["kept"] for entry in kept] == [25, 50, 75]
+    page, evaluation = read(finished)
+    assert [path.name for path in sorted((finished / "past").iterdir())] == ["1024.zip", "2048.zip", "3072.zip"]
     config = load_config(finished / "config.yaml")
     game = config.make_game()
-    early, _, late = past_players(config, game, finished, progress["history"])
-    assert (early.name, late.name) == tuple(f"{entry['samples']:,}" for entry in (kept[0], kept[2]))
-    found = evaluate(game, late, early, config.evaluation.deals, config.seed, Purpose.FINAL)
+    early, _, late = run.past_players(finished, 4096)
+    assert (early.name, late.name) == ("1,024", "3,072")
+    found = evaluate(game, late, early, config.deals, config.seed, Purpose.FINAL)
     cross = page.tables[1]
-    names = [*(f"{entry['samples']:,}" for entry in kept), f"{progress['samples']:,}"]
+    names = ["1,024", "2,048", "3,072", f"{evaluation['samples']:,}"]
     assert [row[0] for row in cross] == ["", *names]
     assert cross[0] == ["", *names]
     assert cross[3][1] == f"{found.margin:+.2f} ± {found.half_width:.2f}"
@@ -285,9 +251,9 @@ def test_the_best_and_the_worst_deal_are_those_where_the_same_cards_made_the_mos
 
 
 def test_the_report_replays_the_best_and_the_worst_deal_of_the_final_evaluation(finished: Path) -> None:
-    page, evaluation, _ = read(finished)
+    page, evaluation = read(finished)
     config = load_config(finished / "config.yaml")
-    game, deals = config.make_game(), config.evaluation.final_deals
+    game, deals = config.make_game(), config.final_deals
     opponent = min(evaluation["results"], key=lambda result: result["margin"])["opponent"]
     players = make_agent(str(finished / "policy.onnx"), game), make_agent(opponent, game)
     points = play_points(game, players, Purpose.FINAL, config.seed, 0, deals)
@@ -342,32 +308,19 @@ def test_the_replays_play_in_the_report(finished: Path) -> None:
         browser.close()
 
 
-@pytest.mark.parametrize(
-    ("before", "part", "mark"),
-    [
-        ([], 24.9, None), ([], 25.0, 25), ([], 80.0, 75), ([], 100.0, None), ([25], 40.0, None), ([25], 60.0, 50),
-        ([25, 50], 99.9, 75), ([25, 75], 99.9, None), ([None], 30.0, 25),
-    ],
-)  # fmt: skip
-def test_policies_are_kept_at_the_first_evaluations_after_the_quarters_of_a_run(
-    before: list[int | None], part: float, mark: int | None
-) -> None:
-    assert next_mark([{} if kept is None else {"kept": kept} for kept in before], part) == mark
-
-
 def result_of(opponent: str, margin: float, half_width: float) -> dict[str, Any]:
     return Result("policy", opponent, 1, margin, half_width, margin, half_width).as_dict()
 
 
 def test_a_report_is_written_whatever_the_names_and_numbers_are(tmp_path: Path) -> None:
-    config = RunConfig.model_validate({"game": "donguri", "opponent": "greedy", "evaluation": {"deals": 1}})
+    config = RunConfig.model_validate({"game": "donguri", "opponent": "greedy", "deals": 1})
     opponents = ["greedy", "runs/<b>&\"'/policy.onnx"]
-    entry = {"stage": 0, "done": 0, "samples": 0, "seconds": 0.0, "figures": {"train/value_loss": math.nan}}
+    entry = {"samples": 0, "seconds": 0.0, "figures": {"train/value_loss": math.nan}}
+    report: dict[str, Any] = {"past": ["0"], "cross": [], "weights": 10, "provenance": {"date": "<b>"}}
     for history in ([], [{**entry, "results": [result_of(each, 0.0, math.inf) for each in opponents]}]):
         results = [result_of(opponents[0], 0.0, math.inf), result_of(opponents[1], -3.0, 0.25)]
-        evaluation = {"samples": 0, "seconds": 7500.0, "results": results}
-        finished = Finished("<i>run", config, config.make_game(), history, evaluation, ["0"], [], 10)
-        write_report(tmp_path / "report.html", finished)
+        evaluation = {"samples": 0, "seconds": 7500.0, "results": results, "report": {**report, "evaluations": history}}
+        write_report(tmp_path / "report.html", Finished("<i>run", config, config.make_game(), evaluation))
         page = check_whole((tmp_path / "report.html").read_text(encoding="utf-8"))
         check_numbers(page, evaluation)
         assert "a best response to greedy" in page.text
@@ -375,3 +328,13 @@ def test_a_report_is_written_whatever_the_names_and_numbers_are(tmp_path: Path) 
         assert "2 h 05 min" in page.text
         assert "Against its own past" not in page.text
     assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
+
+
+def test_only_a_finished_run_has_a_report(finished: Path, tmp_path: Path) -> None:
+    shutil.copy(finished / "config.yaml", tmp_path / "config.yaml")
+    told = CliRunner().invoke(app, ["report", str(tmp_path)])
+    assert "holds no finished run (there is no evaluation.json in it)" in str(told.exception)
+    shutil.copy(finished / "policy.onnx", tmp_path / "policy.onnx")
+    (tmp_path / "evaluation.json").write_text("[]")
+    told = CliRunner().invoke(app, ["report", str(tmp_path)])
+    assert "expected that of a run of trick train" in str(told.exception)

@@ -23,8 +23,7 @@ from stable_baselines3.common.monitor import load_results  # noqa: E402
 from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm  # noqa: E402
 from stable_baselines3.common.vec_env import VecMonitor, VecNormalize  # noqa: E402
 
-from training.networks.sb3 import SuitPolicy, suit_network  # noqa: E402
-from training.networks.suits import SuitLayers  # noqa: E402
+from training.network import SuitLayers, SuitPolicy, suit_network  # noqa: E402
 from trick_envs.engine.symmetry import Relabelling  # noqa: E402
 from trick_envs.interfaces.sb3 import SeatVecEnv, make_vec_env  # noqa: E402
 

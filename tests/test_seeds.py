@@ -23,19 +23,15 @@ SMALL = {
     "game": "donguri",
     "num_players": 3,
     "seed": 7,
-    "stages": [
-        {
-            "method": "ppo",
-            "total_samples": 2000,
-            "evaluate_every_samples": 500,
-            "n_envs": 16,
-            "n_steps": 32,
-            "batch_size": 128,
-            "n_epochs": 1,
-        }
-    ],
-    "network": {"width": 16, "depth": 1},
-    "evaluation": {"deals": 3, "final_deals": 4},
+    "total_samples": 2000,
+    "evaluate_every": 500,
+    "n_envs": 16,
+    "n_steps": 32,
+    "batch_size": 128,
+    "width": 16,
+    "depth": 1,
+    "deals": 3,
+    "final_deals": 4,
 }
 
 
@@ -106,7 +102,7 @@ def resets(monkeypatch: pytest.MonkeyPatch) -> list[list[int]]:
     return found
 
 
-@pytest.mark.usefixtures("quick_export", "no_report")
+@pytest.mark.usefixtures("quick_export")
 @pytest.mark.parametrize("against", [None, "greedy"])
 def test_a_run_and_its_evaluations_play_different_deals(
     tmp_path: Path, resets: list[list[int]], monkeypatch: pytest.MonkeyPatch, against: str | None
@@ -114,13 +110,12 @@ def test_a_run_and_its_evaluations_play_different_deals(
     pytest.importorskip("sb3_contrib")
     from rich.console import Console
 
-    from training import run
+    from training import callbacks, run
     from training.config import RunConfig
-    from training.ppo.self_play import SelfPlayVecEnv
-    from training.report import tracker as monitor
+    from training.self_play import SelfPlayVecEnv
 
     learned_from: set[int] = set()
-    original, evaluate = SelfPlayVecEnv.step_async, monitor.evaluate
+    original, evaluate = SelfPlayVecEnv.step_async, callbacks.evaluate
 
     def step(self: SelfPlayVecEnv, actions: Any) -> None:
         learned_from.update(self.games.states["seed"].tolist())
@@ -134,56 +129,25 @@ def test_a_run_and_its_evaluations_play_different_deals(
     monkeypatch.setattr(SelfPlayVecEnv, "step_async", step)
     config, quiet = RunConfig.model_validate({**SMALL, "opponent": against}), Console(quiet=True)
     with monkeypatch.context() as patch:
-        patch.setattr(monitor, "evaluate", interrupted)
+        patch.setattr(callbacks, "evaluate", interrupted)
         with pytest.raises(run.Interrupted):
             run.train(config, tmp_path, quiet)
-    done = json.loads((tmp_path / "progress.json").read_text())["samples"]
-    assert 0 < done < config.stages[0].total_samples
+    assert (tmp_path / "checkpoint.zip").is_file()
     run.resume(tmp_path, quiet)
 
     *began, tried = [set(seeds) for seeds in resets if purpose_of(seeds[0]) == Purpose.TRAINING]
     if against is None:  # the games are begun, played for a while to see how long a deal is, and begun again
         assert began[::2] == began[1::2]
         began = began[::2]
-    assert [len(seeds) for seeds in began] == [16, 16]
+    assert [len(seeds) for seeds in began] == [16]  # the resumed run goes on where the games stood
     assert tried == set(range(64))  # the export compares both forms of the policy there
     assert began[0] == set(match_seeds(Purpose.TRAINING, 7, 0, 16).tolist())
-    assert not began[0] & began[1]  # a resumed run does not learn from the same matches again
-    assert (began[0] | began[1]) < learned_from
+    assert began[0] < learned_from
     assert {purpose_of(seed) for seed in learned_from} == {Purpose.TRAINING}
     for purpose, count in ((Purpose.MONITORING, 3), (Purpose.FINAL, 4)):
         evaluated = [set(seeds) for seeds in resets if purpose_of(seeds[0]) == purpose]
         assert len(evaluated) >= 2
         assert set.union(*evaluated) == set(match_seeds(purpose, 7, 0, count).tolist())
-    assert {purpose_of(seeds[0]) for seeds in resets} == {Purpose.TRAINING, Purpose.MONITORING, Purpose.FINAL}
-
-
-@pytest.mark.usefixtures("quick_export", "no_report")
-def test_games_whose_decisions_are_labelled_are_games_of_training_that_nothing_else_plays(
-    tmp_path: Path, resets: list[list[int]]
-) -> None:
-    pytest.importorskip("sb3_contrib")
-    from rich.console import Console
-
-    from training import run
-    from training.config import RunConfig
-
-    labels = {
-        "method": "expert_iteration", "total_labels": 60, "labels_per_round": 30, "games": 4, "search": "pimc:2",
-        "batch_size": 16, "n_epochs": 1,
-    }  # fmt: skip
-    stages = [labels, *SMALL["stages"], labels]  # type: ignore[misc]
-    run.train(RunConfig.model_validate({**SMALL, "stages": stages, "workers": 1}), tmp_path, Console(quiet=True))
-    training = [seeds for seeds in resets if purpose_of(seeds[0]) == Purpose.TRAINING]
-    labelled, played = ([seeds for seeds in training if len(seeds) == size] for size in (4, 16))
-    assert len(labelled) >= 4
-    assert len(played) == 2
-    assert played[0] == played.pop()  # to see how long a deal is
-    for kind in (labelled, played):
-        assert len({seed for seeds in kind for seed in seeds}) == sum(map(len, kind))  # also not in another stage
-    wanted = set(match_seeds(Purpose.TRAINING, 7, SEEDS_PER_RUN // 2, 4 * len(labelled)).tolist())
-    assert {seed for seeds in labelled for seed in seeds} == wanted
-    assert not wanted & {seed for seeds in played for seed in seeds}
     assert {purpose_of(seeds[0]) for seeds in resets} == {Purpose.TRAINING, Purpose.MONITORING, Purpose.FINAL}
 
 
@@ -212,25 +176,29 @@ def test_a_run_that_evaluates_on_a_single_deal_writes_strict_json_and_resumes(
 ) -> None:
     pytest.importorskip("sb3_contrib")
     from rich.console import Console
+    from typer.testing import CliRunner
 
-    from training import run
+    from training import callbacks, run
     from training.config import RunConfig
-    from training.report import tracker
+    from trick_envs.cli import app
 
-    config = RunConfig.model_validate({**SMALL, "evaluation": {"deals": 1, "final_deals": 1}})
-    console, folder = Console(quiet=True), tmp_path / "run"
+    config = RunConfig.model_validate({**SMALL, "deals": 1, "final_deals": 1})
+    console, folder, calls = Console(quiet=True), tmp_path / "run", []
+
+    def interrupted(*given: Any) -> Any:
+        calls.append(given)
+        if len(calls) > 3:
+            raise KeyboardInterrupt
+        return original(*given)
+
+    original = callbacks.evaluate
     with monkeypatch.context() as patch:
-        patch.setattr(tracker.Monitor, "end_stage", interrupted)
+        patch.setattr(callbacks, "evaluate", interrupted)
         with pytest.raises(run.Interrupted):
             run.train(config, folder, console)
-    assert "Infinity" not in (folder / "progress.json").read_text()
     run.resume(folder, console)
-    for name in ("progress.json", "evaluation.json"):
-        found = json.loads((folder / name).read_text(), parse_constant=pytest.fail)
-        results = found["results"] if name == "evaluation.json" else found["history"][0]["results"]
+    found = json.loads((folder / "evaluation.json").read_text(), parse_constant=pytest.fail)
+    for results in (found["results"], found["report"]["evaluations"][0]["results"]):
         assert results[0]["half_width"] is None
+    assert CliRunner().invoke(app, ["report", str(folder)]).exit_code == 0
     assert (folder / "report.html").is_file()
-
-
-def interrupted(*arguments: Any) -> None:
-    raise KeyboardInterrupt

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 from collections import defaultdict
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,15 +18,12 @@ from gymnasium import spaces
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.logger import KVWriter, Logger
 
-from training.config import RunConfig
-from training.networks.policy import SelfPlayPolicy, save_model, weights_of
-from training.ppo import algorithm
-from training.ppo.algorithm import SelfPlayPPO, new_ppo, prepare, set_reference
-from training.ppo.loss import FIGURES, Batch, LossWeights, backward, masked_log_softmax, torch_loss
-from training.ppo.rollouts import RolloutTask, RolloutWorkers, collect
-from training.ppo.self_play import GRAIN, SelfPlayBuffer, SelfPlayVecEnv
+from training import self_play
+from training.network import FIGURES, Batch, LossWeights, SuitPolicy, gradients_of_loss
+from training.self_play import GRAIN, SelfPlayBuffer, SelfPlayPPO, SelfPlayVecEnv, self_play_env, suit_network
+from trick_envs.agents.policy import ILLEGAL
 from trick_envs.engine.cards import members
-from trick_envs.parallel.executor import ThisProcess
+from trick_envs.evaluation.seeds import Purpose, match_seeds
 
 GAMMA, LAMBDA, SCALE = 0.97, 0.9, 0.5
 
@@ -41,18 +37,12 @@ def roll(env: SelfPlayVecEnv, buffer: SelfPlayBuffer, rng: np.random.Generator, 
         actions = np.array([rng.choice(np.flatnonzero(mask)) for mask in masks])
         values = rng.normal(size=env.num_envs).astype(np.float32)
         log_probs = rng.normal(size=env.num_envs).astype(np.float32)
-        env.step(actions)
-        buffer.add(
-            observations,
-            actions.reshape(-1, 1),
-            np.zeros(env.num_envs),
-            np.zeros(env.num_envs),
-            torch.from_numpy(values).reshape(-1, 1),
-            torch.from_numpy(log_probs),
-            action_masks=masks,
-        )
+        buffer.note_decisions(observations, masks, actions, values, log_probs)
+        with env.stepped_by_self_play():
+            env.step(actions)
+        buffer.note_rewards()
         journal.append((observations, actions, seats, values, env.rewards.copy(), env.terminated.copy()))
-    buffer.compute_returns_and_advantage(None, None)
+    buffer.compute_returns_and_advantage()
 
 
 def brute_force(journal: list[Any], players: int, ends_of_rollouts: list[int]) -> dict[tuple[int, int], float]:
@@ -106,7 +96,8 @@ def check_advantages(env: SelfPlayVecEnv, steps: int, rollouts: int) -> list[Any
     buffer = SelfPlayBuffer(
         steps, env.observation_space, env.action_space, "cpu", gae_lambda=LAMBDA, gamma=GAMMA, n_envs=games
     )
-    buffer.attach(env, SCALE)
+    env.reward_scale = SCALE
+    buffer.connect(env, np.random.default_rng(0))
     rng, journal, got = np.random.default_rng(0), [], {}
     for _ in range(rollouts):
         roll(env, buffer, rng, journal)
@@ -140,7 +131,7 @@ def test_batches_are_about_equal_and_hold_every_sample_once() -> None:
     env = SelfPlayVecEnv(BatchEnv("pepper", 16), seed=0)
     env.reset()
     buffer = SelfPlayBuffer(20, env.observation_space, env.action_space, "cpu", n_envs=16)
-    buffer.attach(env, 1.0)
+    buffer.connect(env, np.random.default_rng(0))
     roll(env, buffer, np.random.default_rng(0), [])
     sizes = [len(batch.actions) for batch in buffer.get(100)]
     (whole,) = buffer.get(None)
@@ -153,7 +144,7 @@ def test_large_batches_have_few_shapes() -> None:
     env = SelfPlayVecEnv(BatchEnv("pepper", 61), seed=0)
     env.reset()
     buffer = SelfPlayBuffer(41, env.observation_space, env.action_space, "cpu", n_envs=61)
-    buffer.attach(env, 1.0)
+    buffer.connect(env, np.random.default_rng(0))
     roll(env, buffer, np.random.default_rng(0), [])
     (whole,) = buffer.order(None)
     passes = [buffer.order(1024) for _ in range(2)]
@@ -173,12 +164,55 @@ def test_a_self_play_environment_has_the_games_spaces() -> None:
     assert env.observation_space.shape == (games.game.layout.size,)
     first = env.reset()
     np.testing.assert_array_equal(first, games.observations)
-    assert env.env_method("action_masks")[0] is games.action_masks
-    after, rewards, dones, _ = env.step(games.action_masks.argmax(1))
-    assert not rewards.any()
+    np.testing.assert_array_equal(np.stack(env.env_method("action_masks")), games.action_masks)
+    np.testing.assert_array_equal(env.get_attr("action_masks", [2])[0](), games.action_masks[2])
+    assert env.get_attr("game") == [games.game] * 3
+    with env.stepped_by_self_play():
+        after, _, dones, infos = env.step(games.action_masks.argmax(1))
     assert not dones.any()
+    assert infos == [{}] * 3
     games.observations[:] = 0
-    assert after.any()  # a copy: SB3 stores it after the next step
+    assert after.any()  # a copy: SB3 keeps it
+
+
+def test_only_self_play_steps_the_games() -> None:
+    env = self_play_env("pepper", 4)
+    env.reset()
+    with pytest.raises(ValueError, match="self-play games are for SelfPlayPPO"):
+        env.step(env.games.action_masks.argmax(1))
+
+
+@pytest.mark.parametrize("reward", ["score", "zero_sum"])
+def test_a_finished_match_says_what_it_paid_to_the_seats_on_average(reward: str) -> None:
+    env = self_play_env("donguri", 5, 3, seed=2, reward=reward, num_deals=2)
+    env.reset()
+    paid, decisions, episodes = np.zeros((5, 3)), np.zeros(5, int), 0
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        masks = env.games.action_masks
+        with env.stepped_by_self_play():
+            *_, dones, infos = env.step((rng.random(masks.shape) * masks).argmax(1))
+        paid += env.rewards
+        decisions += 1
+        for i, info in enumerate(infos):
+            assert ("episode" in info) == dones[i]
+            if dones[i]:
+                assert info["episode"]["r"] == pytest.approx(paid[i].mean(), abs=1e-6)
+                assert info["episode"]["l"] == decisions[i]
+                paid[i], decisions[i] = 0, 0
+                episodes += 1
+    assert episodes > 10
+
+
+def test_another_reset_begins_other_matches_and_a_seed_the_same() -> None:
+    env, seen = self_play_env("pepper", 8, seed=4), []
+    for _ in range(2):
+        env.reset()
+        seen.append(set(env.games.states["seed"].tolist()))
+    assert seen == [set(match_seeds(Purpose.TRAINING, 4, first, 8).tolist()) for first in (0, 8)]
+    env.seed(4)
+    env.reset()
+    assert set(env.games.states["seed"].tolist()) == seen[0]
 
 
 @pytest.mark.parametrize(("name", "num_deals"), [("double_deck_whist", 1), ("donguri", None)])
@@ -193,6 +227,7 @@ def test_games_begin_at_different_points_of_the_first_deal(name: str, num_deals:
     assert not env.games.rewards.any()
     assert not env.games.terminated.any()
     assert np.histogram(gone, bins=5, range=(0, cards))[0].min() >= 15
+    env.seed(3)
     env.reset()
     assert env.games.states.tobytes() == states.tobytes()
 
@@ -200,18 +235,18 @@ def test_games_begin_at_different_points_of_the_first_deal(name: str, num_deals:
 # --- the update ---------------------------------------------------------------------------------------------------
 
 
-def make_model(**stage: Any) -> tuple[RunConfig, Any]:
-    """A model with large random weights, prepared to learn."""
-    changes = {key: stage.pop(key) for key in ("precision", "network") if key in stage}
-    given = {"method": "ppo", "n_envs": 32, "n_steps": 40, "batch_size": 512, "learning_rate": 2e-3, **stage}
-    config = RunConfig.model_validate(
-        {"game": "donguri", "num_players": 3, "network": {"width": 12, "depth": 2}, "precision": "float32",
-         "stages": [given], **changes}
-    )  # fmt: skip
-    model = new_ppo(config, config.stages[0])  # type: ignore[arg-type]
+def make_model(width: int = 12, policy: str = "SuitPolicy", precision: str = "float32", **given: Any) -> Any:
+    """A model with large random weights."""
+    env = self_play_env("donguri", 32, 3, seed=0)
+    network = {**suit_network(env, width, 2), "precision": precision} if policy == "SuitPolicy" else None
+    settings = {"n_steps": 40, "batch_size": 512, "learning_rate": 2e-3, "n_epochs": 1, "gamma": 1.0, "device": "cpu"}
+    model = SelfPlayPPO(policy, env, policy_kwargs=network, seed=0, **{**settings, **given})
     shake(model.policy)
-    prepare(config, config.stages[0], model)  # type: ignore[arg-type]
-    return config, model
+    return model
+
+
+def weights_of(policy: Any) -> dict[str, Any]:
+    return {name: parameter.numpy(force=True).copy() for name, parameter in policy.named_parameters()}
 
 
 def shake(policy: Any, seed: int = 0, by: float = 0.3) -> None:
@@ -238,7 +273,7 @@ def learn(model: Any, update: Callable[[Any], None]) -> dict[str, float]:
     """Another update of two passes from the same samples; returns what was logged."""
     journal = Journal()
     model.set_logger(Logger(None, [journal]))
-    model.rollout_buffer._rng = np.random.default_rng(3)
+    model.rollout_buffer.rng = np.random.default_rng(3)
     update(model)
     model.logger.dump()
     return {key: float(value) for key, value in journal.found.items() if key.startswith("train/")}
@@ -251,10 +286,18 @@ def rolled_out(model: Any) -> None:
     shake(model.policy, 1, by=0.03)
 
 
-@pytest.mark.parametrize("network", [{"width": 12, "depth": 2}, {"kind": "mlp", "shared": [24]}])
-def test_an_update_is_that_of_sb3(network: dict[str, Any]) -> None:
+UPDATES = {
+    "plain": {},
+    "value clipped": {"clip_range_vf": 0.05},
+    "not normalised": {"normalize_advantage": False},
+    "stopped": {"target_kl": 0.012, "learning_rate": 0.02},
+}
+
+
+@pytest.mark.parametrize("change", UPDATES.values(), ids=UPDATES.keys())
+def test_an_update_is_that_of_sb3(change: dict[str, Any]) -> None:
     """From the same samples in the same order come the same weights and the same log."""
-    _, model = make_model(network=network, n_epochs=3, ent_coef=0.05, clip_range=0.1)
+    model = make_model(n_epochs=3, ent_coef=0.05, clip_range=0.1, **change)
     rolled_out(model)
     begun = {key: value.clone() for key, value in model.policy.state_dict().items()}
     optimizer = copy.deepcopy(model.policy.optimizer.state_dict())
@@ -262,46 +305,55 @@ def test_an_update_is_that_of_sb3(network: dict[str, Any]) -> None:
     for update in (MaskablePPO.train, SelfPlayPPO.train):
         model.policy.load_state_dict(begun)
         model.policy.optimizer.load_state_dict(copy.deepcopy(optimizer))
+        model._n_updates = 0
         logged.append(learn(model, update))
         weights.append(weights_of(model.policy))
     expected, found = logged
-    assert set(found) == set(expected)
+    assert set(found) == {*expected, "train/ent_coef"}
     assert expected["train/clip_fraction"] > 0.1
-    assert expected["train/approx_kl"] > 0.01
-    for key in set(expected) - {"train/n_updates"}:
+    assert expected["train/approx_kl"] > 0.003
+    assert (expected["train/n_updates"] < 3) == ("target_kl" in change)
+    for key in expected:
         assert found[key] == pytest.approx(expected[key], rel=2e-3, abs=1e-5), key
     for key, before in begun.items():
         moved = np.abs(weights[0][key] - before.numpy()).max() if key in weights[0] else None
         if moved is not None:
-            assert moved > 1e-3
+            assert moved > (0.0 if "target_kl" in change else 1e-3)
             np.testing.assert_allclose(weights[1][key], weights[0][key], rtol=0, atol=0.02 * moved, err_msg=key)
 
 
+def test_where_nothing_is_compiled_the_update_is_sb3s_own() -> None:
+    model = make_model(policy="MlpPolicy")
+    rolled_out(model)
+    found = learn(model, SelfPlayPPO.train)
+    assert found["train/learning_rate"] == 2e-3
+    assert all(np.isfinite(value) for value in found.values())
+
+
 @pytest.mark.parametrize(("left", "expected"), [(1.0, 0.1), (0.25, 0.04), (0.0, 0.02)])
-def test_the_weight_of_the_entropy_falls_to_its_final_value(left: float, expected: float) -> None:
-    """An update with a schedule is one with that constant weight."""
+def test_the_weight_of_the_entropy_may_follow_a_schedule(left: float, expected: float) -> None:
+    """An update with a schedule is one with that constant weight; what it is now is logged."""
     weights = []
-    for stage in ({"ent_coef": 0.1, "final_ent_coef": 0.02}, {"ent_coef": expected, "final_ent_coef": None}):
-        _, model = make_model(**stage)
+    for ent_coef in (lambda progress: 0.02 + 0.08 * progress, expected):
+        model = make_model(ent_coef=ent_coef)
         rolled_out(model)
         model._current_progress_remaining = left
-        learn(model, SelfPlayPPO.train)
+        logged = learn(model, SelfPlayPPO.train)
+        assert logged["train/ent_coef"] == model.ent_coef == pytest.approx(expected)
         weights.append(weights_of(model.policy))
     for key, constant in weights[1].items():
         np.testing.assert_allclose(weights[0][key], constant, rtol=1e-6, atol=1e-7, err_msg=key)
-    _, model = make_model(ent_coef=0.1, final_ent_coef=None)
+    model = make_model(ent_coef=0.2)
     rolled_out(model)
-    model._current_progress_remaining = left
     learn(model, SelfPlayPPO.train)
-    same = [np.allclose(weights_of(model.policy)[key], found, atol=1e-7) for key, found in weights[0].items()]
-    assert all(same) == (left == 1.0)
+    assert not all(np.allclose(weights_of(model.policy)[key], found, atol=1e-7) for key, found in weights[0].items())
 
 
 def test_the_weights_do_not_depend_on_the_cores_but_on_the_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     found = []
     for threads, cores in ((3, 1), (3, 8), (1, 8)):
-        monkeypatch.setattr(algorithm, "usable_cores", lambda cores=cores: cores)
-        _, model = make_model(n_epochs=2)
+        monkeypatch.setattr(self_play, "usable_cores", lambda cores=cores: cores)
+        model = make_model(n_epochs=2)
         model.threads = threads
         rolled_out(model)
         learn(model, SelfPlayPPO.train)
@@ -311,8 +363,9 @@ def test_the_weights_do_not_depend_on_the_cores_but_on_the_threads(monkeypatch: 
         np.testing.assert_allclose(found[2][key], expected, atol=1e-4, err_msg=key)
 
 
-@pytest.mark.parametrize("kl_coef", [0.0, 0.7])
-def test_compiled_gradients_are_those_of_the_loss(kl_coef: float) -> None:
+@pytest.mark.parametrize("clip_range_vf", [np.inf, 0.7])
+def test_compiled_gradients_are_those_of_the_loss(clip_range_vf: float) -> None:
+    """Against the loss of ``MaskablePPO.train`` and torch's gradients of it."""
     generator = torch.Generator().manual_seed(0)
     rows, actions = 400, 9
     logits, values = (torch.randn(rows, count, generator=generator) for count in (actions, 1))
@@ -320,130 +373,63 @@ def test_compiled_gradients_are_those_of_the_loss(kl_coef: float) -> None:
     masks[:, 4] = 1
     masks[:40, :4], masks[:40, 5:] = 0, 0  # forced
     chosen = torch.multinomial(masks.float(), 1, generator=generator).squeeze(1)
-    log_probs = masked_log_softmax(logits + 0.3 * torch.randn(rows, actions, generator=generator), masks)
-    reference = masked_log_softmax(torch.randn(rows, actions, generator=generator), masks)
+    before = logits + 0.3 * torch.randn(rows, actions, generator=generator)
+
+    def masked(numbers: torch.Tensor) -> torch.Tensor:
+        return torch.log_softmax(torch.where(masks != 0, numbers, ILLEGAL), 1)
+
+    old, advantages, returns = (torch.randn(rows, generator=generator) for _ in range(3))
     batch = Batch(
-        torch.zeros(rows, 0, dtype=torch.int8), masks, chosen, log_probs.gather(1, chosen[:, None]).squeeze(1),
-        torch.randn(rows, generator=generator), torch.randn(rows, generator=generator),
-        reference if kl_coef else reference[:, :0],
+        torch.zeros(rows, 0, dtype=torch.int8), masks, chosen, masked(before).gather(1, chosen[:, None]).squeeze(1),
+        old, advantages, returns,
     )  # fmt: skip
-    weights = LossWeights(clip_range=0.2, vf_coef=0.5, ent_coef=0.03, kl_coef=kl_coef)
+    weights = LossWeights(clip_range=0.2, clip_range_vf=clip_range_vf, vf_coef=0.5, ent_coef=0.03)
     logits.requires_grad_(), values.requires_grad_()
-    loss, expected = torch_loss(logits, values, batch, weights)
+    log_probs = masked(logits)
+    log_ratio = log_probs.gather(1, chosen[:, None]).squeeze(1) - batch.log_probs
+    ratio = log_ratio.exp()
+    policy_loss = -torch.min(advantages * ratio, advantages * ratio.clamp(0.8, 1.2)).mean()
+    moved = values.squeeze(1) - old
+    value_loss = torch.nn.functional.mse_loss(old + moved.clamp(-clip_range_vf, clip_range_vf), returns)
+    entropy_loss = (log_probs.exp() * log_probs).sum(1).mean()
+    loss = policy_loss + 0.5 * value_loss + 0.03 * entropy_loss
+    expected = [policy_loss, value_loss, entropy_loss, (ratio - 1 - log_ratio).mean(),
+                ((ratio - 1).abs() > 0.2).float().mean()]  # fmt: skip
     gradients = torch.autograd.grad(loss, (logits, values))
-    found = sum(
-        backward(logits[part], values[part], Batch(*(column[part] for column in batch)), weights, rows)
+    parts = [
+        gradients_of_loss(logits[part].detach(), values[part].detach(), Batch(*(column[part] for column in batch)),
+                          weights, rows)
         for part in (slice(0, 150), slice(150, rows))
-    )
-    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-6)
-    assert 0.1 < float(expected[FIGURES.index("clip_fraction")]) < 0.9
-    assert weights.total(dict(zip(FIGURES, found.tolist(), strict=True))) == pytest.approx(
-        float(loss.detach()), abs=1e-5
-    )
-    for tensor, gradient in zip((logits, values), gradients, strict=True):
-        torch.testing.assert_close(tensor.grad, gradient, rtol=1e-4, atol=1e-8)
+    ]  # fmt: skip
+    to_logits, to_values, figures = (list(each) for each in zip(*parts, strict=True))
+    np.testing.assert_allclose(sum(figures), torch.stack(expected).detach(), rtol=1e-4, atol=1e-6)
+    assert 0.1 < float(sum(figures)[FIGURES.index("clip_fraction")]) < 0.9
+    for found, gradient in zip((torch.cat(to_logits), torch.cat(to_values)), gradients, strict=True):
+        torch.testing.assert_close(found, gradient, rtol=1e-4, atol=1e-8)
         assert gradient.abs().max() > 1e-4
+    assert (torch.cat(to_values) == 0).any() == (clip_range_vf < 1)
 
 
-@pytest.mark.parametrize("ent_coef", [0.0, 0.02])
-def test_the_divergence_from_a_reference_is_a_term_of_its_own(ent_coef: float, tmp_path: Path) -> None:
-    """The entropy that is logged is the policy's, whatever the divergence weighs; so is the rest of the log."""
-    logged = {}
-    for kl_coef in (0.0, 0.3):
-        config, model = make_model(kl_coef=kl_coef, ent_coef=ent_coef, n_epochs=1, batch_size=1280)  # one step
-        rolled_out(model)
-        save_model(model, tmp_path / "reference.zip")
-        set_reference(model, config.stages[0], tmp_path / "reference.zip")  # type: ignore[arg-type]
-        shake(model.policy, 2, by=0.03)
-        (whole,) = model.rollout_buffer.get()
-        with torch.no_grad():
-            logs = masked_log_softmax(model.policy.logits_and_values(whole.observations, None)[0], whole.action_masks)
-            there = MaskablePPO.load(tmp_path / "reference.zip").policy
-            reference = masked_log_softmax(there.logits_and_values(whole.observations, None)[0], whole.action_masks)
-        divergence = float((logs.exp() * (logs - reference)).sum(1).mean())
-        logged[kl_coef] = learn(model, SelfPlayPPO.train)
-    free, tied = logged[0.0], logged[0.3]
-    assert set(tied) - set(free) == {"train/kl_to_reference"}
-    assert divergence > 0.003
-    assert tied["train/kl_to_reference"] == pytest.approx(divergence, rel=1e-4)
-    assert tied["train/loss"] - free["train/loss"] == pytest.approx(0.3 * divergence, rel=1e-3)
-    for key in ("entropy_loss", "policy_gradient_loss", "value_loss", "approx_kl"):
-        assert tied[f"train/{key}"] == pytest.approx(free[f"train/{key}"], rel=1e-5), key
-    again = MaskablePPO.load(tmp_path / "reference.zip")
-    assert set(again.policy.state_dict()) == set(model.policy.state_dict())
+def test_a_rollout_in_which_no_seat_decides_twice_teaches_nothing() -> None:
+    env = self_play_env("pepper", 1, seed=1)
+    model = SelfPlayPPO("SuitPolicy", env, n_steps=2, batch_size=2, n_epochs=1, seed=1, device="cpu")
+    before = weights_of(model.policy)
+    model.learn(2)
+    for name, weights in weights_of(model.policy).items():
+        np.testing.assert_array_equal(weights, before[name])
+    model.learn(60, reset_num_timesteps=False)
+    assert all(np.isfinite(weights).all() for weights in weights_of(model.policy).values())
+    assert any((weights != before[name]).any() for name, weights in weights_of(model.policy).items())
 
 
-def test_a_learner_in_another_precision_than_its_workers_measures_ratios_in_its_own(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """A learner on CUDA may compute in bfloat16 while rollouts are float32: at the first step, all ratios are 1."""
-    monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: False)
-    config, model = make_model(precision="auto", n_epochs=1, batch_size=1280, rollout_workers=2)
-    stage: Any = config.stages[0]
-    shake(model.policy, 1)
-    model.workers = RolloutWorkers(ThisProcess(), config, stage, 7)
-    model.policy.precision = torch.bfloat16
-    _, callback = model._setup_learn(10_000)
-    model.collect_rollouts(model.env, callback, model.rollout_buffer, model.n_steps)
-    samples = model.rollout_buffer.batch()
-    with torch.no_grad():
-        logits, _ = model.policy.logits_and_values(samples.observations, None)
-        own = masked_log_softmax(logits, samples.masks).gather(1, samples.actions.unsqueeze(1)).squeeze(1)
-    used = torch.from_numpy(model.rollout_buffer.order()[0])
-    assert (own - samples.log_probs)[used].abs().max() > 1e-3  # rounding does change them
-    logged = learn(model, SelfPlayPPO.train)
-    assert abs(logged["train/approx_kl"]) < 1e-7
-    assert logged["train/clip_fraction"] == 0.0
-
-
-# --- rollouts by workers ------------------------------------------------------------------------------------------
-
-
-def test_a_worker_that_keeps_nothing_plays_as_one_that_goes_on() -> None:
-    """Samples and advantages of rollouts in tasks, against one environment and one buffer that are never left."""
-    stage = {"method": "ppo", "n_envs": 24, "n_steps": 16, "batch_size": 64, "rollout_workers": 2}
-    config = RunConfig.model_validate(
-        {"game": "donguri", "num_players": 3, "network": {"width": 8, "depth": 1}, "precision": "float32",
-         "stages": [stage]}
-    )  # fmt: skip
-    (ppo,) = config.stages
-    policy = SelfPlayPolicy.for_game(config.make_game(), config.network)
-    env = SelfPlayVecEnv(BatchEnv("donguri", 12, 3, 1, "zero_sum"), 7)
-    buffer = SelfPlayBuffer(16, env.observation_space, env.action_space, "cpu", ppo.gae_lambda, ppo.gamma, 12)
-    buffer.attach(env, config.reward_scale)
-    observations, standing = env.reset(), None
-    for number in range(4):
-        task = RolloutTask(config, ppo, 12, 7, number * 16 * 24)
-        buffer.reset()
-        with torch.no_grad():
-            torch.manual_seed(int(np.random.SeedSequence((7, task.done)).generate_state(1)[0]))
-            for _ in range(16):
-                masks = env.games.action_masks.copy()
-                actions, values, log_probs = policy(torch.from_numpy(observations), action_masks=masks)
-                following, *_ = env.step(actions.numpy())
-                buffer.add(observations, actions.numpy(), np.zeros(0), np.zeros(0), values, log_probs, masks)
-                observations = following
-        buffer.compute_returns_and_advantage(None, None)
-        found, standing = collect(task, weights_of(policy), {}, standing)
-        for name, expected in vars(buffer.samples()).items():
-            np.testing.assert_array_equal(getattr(found, name), expected, err_msg=name)
-    assert len(found.actions) > 12 * 16 - 3 * 12
-
-
-def test_a_learner_takes_the_samples_of_all_workers() -> None:
-    stage = {"method": "ppo", "n_envs": 10, "n_steps": 16, "batch_size": 64, "rollout_workers": 3}
-    config = RunConfig.model_validate({"game": "donguri", "num_players": 3, "stages": [stage]})
-    (ppo,) = config.stages
-    weights = weights_of(SelfPlayPolicy.for_game(config.make_game(), config.network))
-    env = SelfPlayVecEnv(BatchEnv("donguri", 10, 3, 1, "zero_sum"), 7)
-    buffer = SelfPlayBuffer(16, env.observation_space, env.action_space, n_envs=10)
-    buffer.attach(env)
-    workers = RolloutWorkers(ThisProcess(), config, ppo, 7)
-    for number in range(3):
-        parts = workers.collect(weights, number * 160)
-        assert len(parts) == 3
-        buffer.load_samples(parts)
-        taken = np.sort(np.concatenate([batch.old_log_prob.numpy() for batch in buffer.get(64)]))
-        np.testing.assert_array_equal(taken, np.sort(np.concatenate([part.log_probs for part in parts])))
-        advantages = np.concatenate([part.advantages for part in parts])
-        np.testing.assert_allclose(buffer.returns - buffer.values, advantages, atol=1e-6)
+def test_adams_eps_is_set_and_a_users_arguments_are_kept() -> None:
+    env = self_play_env("donguri", 4, 3)
+    for given, expected in (({}, 1e-8), ({"eps": 1e-4}, 1e-4), ({"betas": (0.5, 0.9)}, 1e-8)):
+        kwargs = {"optimizer_kwargs": given} if given else None
+        model = SelfPlayPPO("SuitPolicy", env, policy_kwargs=kwargs, device="cpu")
+        (group,) = model.policy.optimizer.param_groups
+        assert group["eps"] == expected
+        assert group["betas"] == given.get("betas", (0.9, 0.999))
+    sgd = SelfPlayPPO("SuitPolicy", env, policy_kwargs={"optimizer_class": torch.optim.SGD}, device="cpu")
+    assert isinstance(sgd.policy.optimizer, torch.optim.SGD)
+    assert isinstance(sgd.policy, SuitPolicy)

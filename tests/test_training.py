@@ -5,7 +5,11 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
+import os
 import pickle
+import signal
+import time
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +22,15 @@ from helpers import SMALL_RUN
 from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.console import Console
+from stable_baselines3.common.callbacks import BaseCallback
+from typer.testing import CliRunner
 
 from training import run
 from training.config import ConfigError, RunConfig, apply_override, dump_config, load_config, read_yaml
-from training.report.tracker import Monitor
-from training.seeds import stream_seed
+from training.self_play import stream_seed
 from trick_envs import BatchEnv, make_agent
 from trick_envs.agents import GreedyAgent, RandomAgent
+from trick_envs.cli import app
 from trick_envs.engine.registry import load_game
 from trick_envs.errors import FolderInUseError
 from trick_envs.evaluation import bench
@@ -39,10 +45,10 @@ pytestmark = pytest.mark.usefixtures("quick_export")
 QUIET = Console(quiet=True)
 SMALL = {
     **SMALL_RUN,
-    "evaluation": {"deals": 5, "final_deals": 10},
+    "deals": 5,
+    "final_deals": 10,
 }
-LABELS = {"method": "expert_iteration"}
-TOO_FEW = {"method": "ppo", "n_envs": 2, "n_steps": 2, "batch_size": 128}
+TOO_FEW = {"n_envs": 2, "n_steps": 2, "batch_size": 128}
 
 
 def write(path: Path, content: dict[str, Any]) -> Path:
@@ -59,54 +65,18 @@ def test_every_config_of_the_repository_is_valid(path: Path) -> None:
     ("change", "expected"),
     [
         ({"gmae": "pepper"}, "gmae: unknown key; expected one of game, num_players"),
-        (
-            {"stages": [{"method": "ppo", "lr": 1e-3}]},
-            "stages.0.lr: unknown key; expected one of method, total_samples",
-        ),
-        ({"stages": [LABELS, {**LABELS, "lr": 1}]}, "stages.1.lr: unknown key; expected one of method, total_labels"),
-        ({"stages": [{"method": "dqn"}]}, "stages.0.method: expected ppo or expert_iteration"),
-        ({"stages": [LABELS, {"n_envs": 8}]}, "stages.1.method: expected ppo or expert_iteration"),
-        ({"stages": []}, "stages: list should have at least 1 item"),
-        (
-            {"stages": [{**LABELS, "search": "greedy"}]},
-            "stages.0.search: 'greedy' is no search: expected 'pimc:N'",
-        ),
-        ({"stages": [{**LABELS, "search": "p.onnx+pimc:9"}]}, "stages.0.search: expected a search without a policy"),
-        ({"stages": [{**LABELS, "search": "cheat:9"}]}, "stages.0.search: cheat looks at hidden cards"),
-        ({"stages": [{**LABELS, "search": "pimc:0"}]}, "stages.0.search: 'pimc:0' is no search: expected 'pimc:N'"),
-        (
-            {"stages": [{**LABELS, "search": "rollout:9"}]},
-            "stages.0.search: rollout:9 needs a policy: expected a stage",
-        ),
-        (
-            {"stages": [{**LABELS, "target": "best"}]},
-            "stages.0.target: input should be 'argmax', 'softmax' or 'kl_prior'",
-        ),
-        ({"stages": [{**LABELS, "opponent_pool": ["earlier", "gredy"]}]}, "'gredy' is no player"),
-        (
-            {"stages": [LABELS], "opponent": "greedy"},
-            "opponent: a best response is trained by stages of ppo, not of exp",
-        ),
-        ({"precision": "float16"}, "precision: input should be 'auto', 'float32' or 'bfloat16', not 'float16'"),
+        ({"lr": 1e-3}, "lr: unknown key; expected one of game, num_players"),
+        ({"device": "foo"}, "device: expected cpu, cuda or auto, not 'foo'"),
         ({"game": "poker"}, "game: expected one of"),
         ({"num_players": 9}, "donguri is for 3 or 4 or 5 players, not 9"),
         ({"num_players": "three"}, "num_players: input should be a valid integer, not 'three'"),
-        (
-            {"stages": [{"method": "ppo", "gamma": 1.5}]},
-            "stages.0.gamma: input should be less than or equal to 1, not 1.5",
-        ),
-        (
-            {"stages": [{"method": "ppo", "n_envs": 0}]},
-            "stages.0.n_envs: input should be greater than or equal to 1, not 0",
-        ),
-        ({"network": {"activation": "sine"}}, "network.activation: input should be 'relu' or 'tanh', not 'sine'"),
-        ({"network": {"shared": []}}, "network.shared"),
+        ({"gamma": 1.5}, "gamma: input should be less than or equal to 1, not 1.5"),
+        ({"n_envs": 0}, "n_envs: input should be greater than or equal to 1, not 0"),
         ({"options": {"lead_peppers": True}}, "donguri has no option 'lead_peppers'"),
-        ({"stages": [TOO_FEW]}, "stages.0: n_envs * n_steps is 4, fewer than batch_size (128)\n"),
-        ({"network": {"kind": "suit"}}, "network.kind: input should be 'suit_equivariant' or 'mlp', not 'suit'"),
-        ({"network": {"width": 0}}, "network.width: input should be greater than or equal to 1, not 0"),
-        ({"evaluation": {"opponents": []}}, "evaluation.opponents"),
-        ({"evaluation": {"opponents": ["gredy"]}}, "'gredy' is no player"),
+        (TOO_FEW, "n_envs * n_steps is 4, fewer than batch_size (128)\n"),
+        ({"width": 0}, "width: input should be greater than or equal to 1, not 0"),
+        ({"opponents": []}, "opponents: list should have at least 1 item"),
+        ({"opponents": ["gredy"]}, "'gredy' is no player"),
         ({"opponent": "gredy"}, "'gredy' is no player"),
         ({"seed": -1}, "seed: input should be greater than or equal to 0, not -1"),
     ],
@@ -130,41 +100,38 @@ def test_a_file_that_is_no_config_is_said_to_be_none(tmp_path: Path, text: str) 
 
 
 def test_overrides_replace_what_the_file_says(tmp_path: Path) -> None:
-    config = load_config(write(tmp_path / "c.yaml", SMALL), ["stages.0.n_epochs=7", "reward=win", "num_deals=null"])
-    (stage,) = config.stages
-    assert (stage.n_epochs, config.reward, config.num_deals) == (7, "win", None)
-    for wrong in ("stages.0.n_epochs", "game.x=1", "stages.0.n_epochs=[", "stages.1.n_epochs=7", "stages.n_epochs=7"):
+    config = load_config(write(tmp_path / "c.yaml", SMALL), ["n_epochs=7", "reward=win", "num_deals=null"])
+    assert (config.n_epochs, config.reward, config.num_deals) == (7, "win", None)
+    for wrong in ("n_epochs", "game.x=1", "n_epochs=[", "stages.0.n_epochs=7", "seed.x=1"):
         with pytest.raises(ConfigError):
             load_config(tmp_path / "c.yaml", [wrong])
 
 
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False, width=64)
 LEAVES = st.none() | st.booleans() | st.integers(-(2**63), 2**63) | NUMBERS | st.text("abcXYZ :-_.é{}[],'\"#&*!|>%@`")
-KEY = st.text("abcdefghijklmnopqrstuvwxyz_", min_size=1, max_size=12)
-
-
-@given(
-    st.lists(KEY, min_size=1, max_size=4),
-    st.recursive(LEAVES, lambda item: st.lists(item) | st.dictionaries(KEY, item)),
+KEY = st.text("abcdefghijklmnopqrstuvwxyz_", min_size=1, max_size=12).filter(
+    lambda key: key not in ("game", "n_envs", "options")
 )
-def test_an_override_sets_one_value_and_no_other(path: list[str], value: Any) -> None:
-    loaded: dict[str, Any] = {"game": "pepper", "stages": [{"method": "ppo"}]}
-    if path[0] in loaded:
-        return
-    apply_override(loaded, f"{'.'.join(path)}={json.dumps(value)}")
-    expected: dict[str, Any] = {path[-1]: value}
-    for section in reversed(path[:-1]):
-        expected = {section: expected}
-    assert loaded == {"game": "pepper", "stages": [{"method": "ppo"}], **expected}
+
+
+@given(KEY, st.recursive(LEAVES, lambda item: st.lists(item, max_size=3) | st.dictionaries(KEY, item), max_leaves=4))
+@example("seed", [[[[[[["deep"]]]]]]])
+def test_an_override_sets_one_value_and_no_other(key: str, value: Any) -> None:
+    loaded: dict[str, Any] = {"game": "pepper", "n_envs": 8}
+    apply_override(loaded, f"{key}={json.dumps(value)}")
+    assert loaded == {"game": "pepper", "n_envs": 8, key: value}
+    apply_override(loaded, f"options.{key}={json.dumps(value)}")
+    assert loaded["options"] == {key: value}
 
 
 @given(st.text())
-@example("stages.0.n_epochs=2001-99-99")
+@example("n_epochs=2001-99-99")
 @example("seed=0b_")
-@example("stages.5=1")
+@example("options.5=1")
+@example("options=1")
 @example("=1")
 def test_any_override_is_applied_or_is_an_error_of_the_config(override: str) -> None:
-    loaded: dict[str, Any] = {"game": "pepper", "stages": [{"method": "ppo"}]}
+    loaded: dict[str, Any] = {"game": "pepper", "n_envs": 8}
     with contextlib.suppress(ConfigError):
         apply_override(loaded, override)
 
@@ -174,19 +141,16 @@ def test_any_override_is_applied_or_is_an_error_of_the_config(override: str) -> 
 @example(1e-300)
 def test_a_number_is_a_number_however_it_is_written(rate: float) -> None:
     for text in {repr(rate), f"{rate:e}", f"{rate:.17E}", f"{rate:.17e}".replace("e-0", "e-")}:
-        loaded: dict[str, Any] = {"stages": [{}]}
-        apply_override(loaded, f"stages.0.learning_rate={text}")
-        assert loaded == {"stages": [{"learning_rate": float(text)}]}
+        loaded: dict[str, Any] = {}
+        apply_override(loaded, f"learning_rate={text}")
+        assert loaded == {"learning_rate": float(text)}
 
 
 def test_an_exponent_needs_no_point_in_files_and_overrides(tmp_path: Path) -> None:
-    (tmp_path / "c.yaml").write_text(
-        "game: pepper\nstages:\n  - {method: ppo, learning_rate: 1e-3, ent_coef: 2.5e-2}\n"
-    )
-    (stage,) = load_config(tmp_path / "c.yaml").stages
-    assert (stage.learning_rate, stage.ent_coef) == (0.001, 0.025)  # type: ignore[union-attr]
-    (stage,) = load_config(tmp_path / "c.yaml", ["stages.0.learning_rate=2e-4"]).stages
-    assert stage.learning_rate == 0.0002
+    (tmp_path / "c.yaml").write_text("game: pepper\nlearning_rate: 1e-3\nent_coef: 2.5e-2\n")
+    config = load_config(tmp_path / "c.yaml")
+    assert (config.learning_rate, config.ent_coef) == (0.001, 0.025)
+    assert load_config(tmp_path / "c.yaml", ["learning_rate=2e-4"]).learning_rate == 0.0002
     assert (read_yaml("[1e3, .5e1, -1E-2]"), read_yaml("[e3, 1e, 12e-, 1_e, 0x1e3]")) == (
         [1000.0, 5.0, -0.01],
         ["e3", "1e", "12e-", "1_e", 0x1E3],
@@ -208,7 +172,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_run_leaves_all_its_files(finished: Path) -> None:
     names = {path.name for path in finished.iterdir()}
-    wanted = {"config.yaml", "policy.zip", "policy.onnx", "evaluation.json", "report.html"}
+    wanted = {"config.yaml", "policy.zip", "policy.onnx", "evaluation.json", "checkpoint.zip", "best_model.zip", "past"}
     assert wanted <= names
     assert not [name for name in names if name.endswith(".tmp")]
     report = json.loads((finished / "evaluation.json").read_text())
@@ -235,7 +199,6 @@ def test_onnx_file_and_sb3_file_play_the_same_actions(finished: Path) -> None:
         games.step(actions)
 
 
-@pytest.mark.usefixtures("no_report")
 def test_the_same_seed_trains_the_same_policy(finished: Path, tmp_path: Path) -> None:
     run.train(RunConfig.model_validate(SMALL), tmp_path / "again", QUIET)
     again = json.loads((tmp_path / "again" / "evaluation.json").read_text())
@@ -244,26 +207,151 @@ def test_the_same_seed_trains_the_same_policy(finished: Path, tmp_path: Path) ->
         assert {**one, "player": ""} == {**other, "player": ""}
 
 
-@pytest.mark.usefixtures("no_report")
-def test_an_interrupted_run_resumes_and_finishes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder, config = tmp_path / "stopped", RunConfig.model_validate({**SMALL, "seed": 2**32 - 1})
+def weights(folder: Path) -> dict[str, Any]:
+    from sb3_contrib import MaskablePPO
 
-    def interrupted(self: Monitor, policy: Any) -> str:
-        raise KeyboardInterrupt
+    return {key: value.numpy() for key, value in MaskablePPO.load(folder / "policy.zip").policy.state_dict().items()}
 
-    with monkeypatch.context() as patch:
-        patch.setattr(Monitor, "evaluate", interrupted)
-        with pytest.raises(run.Interrupted, match="--resume --folder"):
-            run.train(config, folder, QUIET)
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_run_that_a_signal_stops_resumes_and_ends_with_the_same_bits(
+    finished: Path, tmp_path: Path, number: signal.Signals
+) -> None:
+    """Wherever the signal comes: here while cards are played, which goes on to the next update."""
+    folder, config = tmp_path / "stopped", RunConfig.model_validate(SMALL)
+
+    class Kill(BaseCallback):
+        def _on_step(self) -> bool:
+            if self.num_timesteps == 1312:
+                os.kill(os.getpid(), number)
+            return True
+
+    handlers = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
+    with pytest.raises(run.Interrupted, match="--resume --folder") as stopped:
+        run.train(config, folder, QUIET, [Kill()])
+    assert stopped.value.signal == number
+    assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == handlers
     assert not (folder / "policy.onnx").exists()
-    stopped_at = json.loads((folder / "progress.json").read_text())["samples"]
-    assert 1000 <= stopped_at < 3000
     with pytest.raises(run.RunError, match="holds a run already"):
         run.train(config, folder, QUIET)
-    run.resume(folder, QUIET)
-    assert json.loads((folder / "evaluation.json").read_text())["samples"] >= 3000
+    (resumed,) = json.loads(zipfile.ZipFile(folder / "checkpoint.zip").read("callbacks.json"))
+    assert resumed["evaluations"][-1]["samples"] == 1024
+    assert CliRunner().invoke(app, ["train", "--resume", "--folder", str(folder)]).exit_code == 0
+    for key, value in weights(finished).items():
+        np.testing.assert_array_equal(value, weights(folder)[key], err_msg=key)
+    one, other = (json.loads((path / "evaluation.json").read_text()) for path in (finished, folder))
+    assert [{**result, "player": ""} for result in one["results"]] == [
+        {**result, "player": ""} for result in other["results"]
+    ]
+    assert [each["results"] for each in one["report"]["evaluations"]] == [
+        each["results"] for each in other["report"]["evaluations"]
+    ]
+    assert one["report"]["past"] == other["report"]["past"]
+    assert {path.name for path in (folder / "past").iterdir()} == {path.name for path in (finished / "past").iterdir()}
     with pytest.raises(run.RunError, match="is finished"):
         run.resume(folder, QUIET)
+
+
+def test_a_signal_while_a_run_is_measured_stops_it_between_two_deals(
+    finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, original, calls = tmp_path / "stopped", run.play_points, []
+
+    def killed(*given: Any) -> Any:
+        calls.append(given)
+        os.kill(os.getpid(), signal.SIGTERM)
+        return original(*given)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(run, "play_points", killed)
+        with pytest.raises(run.Interrupted, match="--resume --folder"):
+            run.train(RunConfig.model_validate(SMALL), folder, QUIET)
+    assert len(calls) == 1
+    run.resume(folder, QUIET)
+    for key, value in weights(finished).items():
+        np.testing.assert_array_equal(value, weights(folder)[key], err_msg=key)
+
+
+class Counting(BaseCallback):
+    """A callback as a user of ``trick train --callback`` writes it."""
+
+    counted = 0
+
+    def _on_step(self) -> bool:
+        Counting.counted += 1
+        return self.num_timesteps < 700
+
+
+def test_a_run_takes_a_users_callback(tmp_path: Path) -> None:
+    (tmp_path / "small.yaml").write_text(yaml.safe_dump(SMALL))
+    command = ["train", str(tmp_path / "small.yaml"), "--folder", str(tmp_path / "run")]
+    for wrong in ("nowhere.module:Class", "test_training:Nothing", "test_training:QUIET", "test_training"):
+        found = CliRunner().invoke(app, [*command, "--callback", wrong])
+        assert f"--callback {wrong}: expected" in str(found.exception)
+    assert not (tmp_path / "run").exists()
+    found = CliRunner().invoke(app, [*command, "--callback", f"{__name__}:Counting"])
+    assert found.exit_code == 0, found.output
+    assert Counting.counted == 44  # steps of 16 games, up to the one that it has stopped after
+    assert json.loads((tmp_path / "run" / "evaluation.json").read_text())["samples"] == 704
+
+
+BOMB = "".join(f"{b}: &{b} [*{a}, *{a}]\n" for a, b in itertools.pairwise("abcdefghijklmnopqrst"))
+HOSTILE = {
+    "itself": "&a [*a]",
+    "itself, as a value": "game: &a {b: *a}",
+    "deep": "[" * 1000 + "]" * 1000,
+    "deep in blocks": "\n".join(" " * i + "a:" for i in range(2000)),
+    "a bomb": "a: &a [x, x]\n" + BOMB,
+    "a merge": "a: &a {x: 1}\nb: {<<: *a}",
+    "large": "a: " + "x" * 100_000,
+    "a tag": "game: !!python/object/apply:os.system [ls]",
+    "long": "seed: 0x" + "f" * 20_000,
+    "longer": "seed: " + "9" * 20_000,
+    "zeros": "game: pepper\0",
+}
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE.keys())
+def test_a_hostile_config_is_one_error_at_once(tmp_path: Path, text: str) -> None:
+    (tmp_path / "hostile.yaml").write_text(text)
+    begun = time.monotonic()
+    with pytest.raises(ConfigError, match=r"hostile\.yaml") as caught:
+        load_config(tmp_path / "hostile.yaml")
+    assert len(str(caught.value)) < 2000
+    with contextlib.suppress(ConfigError):
+        apply_override({"game": "pepper"}, f"options={text}")
+    assert time.monotonic() - begun < 5
+
+
+def test_what_is_no_file_is_no_config(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.yaml")
+    (tmp_path / "latin.yaml").write_bytes(b"game: p\xe9pper")
+    for name, expected in (("pipe.yaml", "expected a file"), ("latin.yaml", "UTF-8"), ("no.yaml", "No such file")):
+        with pytest.raises(ConfigError, match=expected):
+            load_config(tmp_path / name)
+
+
+CODE = ["os:system", "random:sample", "json.decoder:JSONDecoder.decode", "program:./player", "program:player?a&b"]
+
+
+@pytest.mark.parametrize("spec", CODE)
+@pytest.mark.parametrize("key", ["opponent", "opponents"])
+def test_a_config_runs_no_code_unless_it_is_trusted(tmp_path: Path, key: str, spec: str, monkeypatch) -> None:
+    path = write(tmp_path / "c.yaml", {**SMALL, key: [spec] if key == "opponents" else spec})
+    made: list[str] = []
+    monkeypatch.setattr("training.config.make_agent", lambda spec, game: made.append(spec))
+    with pytest.raises(ConfigError, match="runs a program or a Python function") as caught:
+        load_config(path)
+    assert spec in str(caught.value)
+    assert spec not in made
+    load_config(path, trust=True)
+    assert spec in made
+
+
+def test_players_that_are_no_code_need_no_trust(tmp_path: Path, finished: Path) -> None:
+    policy = str(finished / "policy.onnx")
+    specs = ["greedy", "pimc:2", "pretrained:sample", "pretrained+ismcts:2", f"{policy}:sample", f"{policy}+rollout:2"]
+    assert load_config(write(tmp_path / "c.yaml", {**SMALL, "opponents": specs})).opponents == specs
 
 
 def test_two_runs_that_differ_in_seed_and_progress_do_not_share_a_random_stream() -> None:

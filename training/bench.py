@@ -7,8 +7,8 @@ import time
 
 from stable_baselines3.common.callbacks import BaseCallback
 
-from training.config import PPO, RunConfig
-from training.ppo.algorithm import new_ppo, prepare
+from training.config import RunConfig
+from training.run import games_of, new_model
 
 ITERATIONS = 6
 
@@ -31,12 +31,8 @@ class _Stopwatch(BaseCallback):
 
 def training_rates(config: RunConfig) -> dict[str, float]:
     """Samples per second, the median over several iterations: ``rollout``, and ``rollout_and_update``."""
-    stage = next(stage for stage in config.stages if isinstance(stage, PPO))
-    model = new_ppo(config, stage)
-    prepare(config, stage, model)
-    samples = stage.n_envs * stage.n_steps
-    watch = _Stopwatch()
-    model.learn(samples * ITERATIONS, callback=watch)
+    samples, watch = config.n_envs * config.n_steps, _Stopwatch()
+    new_model(config, games_of(config)).learn(samples * ITERATIONS, callback=watch)
     rollouts = [end - begin for begin, end in zip(watch.begun, watch.ended, strict=True)][1:]
     whole = [later - begin for begin, later in zip(watch.begun, watch.begun[1:], strict=False)][1:]
     return {

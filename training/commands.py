@@ -1,4 +1,4 @@
-"""The commands that need torch: ``train``, ``best-response`` and ``release``. Found by their entry point."""
+"""The commands that need torch: ``train``, ``best-response``, ``report``, ``release``. Found by their entry point."""
 
 from __future__ import annotations
 
@@ -20,12 +20,13 @@ from trick_envs.cli.base import (
     RayOption,
     WorkersOption,
     out,
+    output_file,
     output_folder,
 )
 from trick_envs.cli.evaluate import play_schedule, resumable_arena
-from trick_envs.errors import InputError
+from trick_envs.errors import InputError, MissingExtraError
 from trick_envs.evaluation import bench
-from trick_envs.files import try_to_write
+from trick_envs.files import try_to_write, write_json
 
 # Of a best response that begins with the weights of a policy: the defaults, which are for random weights, would make it
 # forget what it knows before it learns (docs/experiments.md, Best responses).
@@ -34,8 +35,9 @@ FROM_A_POLICY = {"learning_rate": 3e-4, "final_learning_rate": 3e-5, "ent_coef":
 
 def add_to(app: typer.Typer) -> None:
     """Adds the commands to an application, and the section ``training`` to ``trick bench``."""
-    for command in (train, best_response, release):
-        app.command(cls=RayCommand)(command)
+    for command in (train, best_response, report):
+        app.command()(command)
+    app.command(cls=RayCommand)(release)
     bench.add_section("training", "self-play PPO on 5-player Pepper, samples/s", _bench)
 
 
@@ -46,16 +48,21 @@ def _bench() -> dict[str, float]:
     return training_rates(RunConfig(game="pepper", num_players=5))
 
 
+TrustOption = Annotated[
+    bool, typer.Option("--trust", help="Let the players in the config be programs or Python functions.")
+]
+
+
 @contextmanager
 def _a_run() -> Iterator[None]:
-    """Around a training run: says after Ctrl-C how to resume it."""
+    """Around a training run: says after Ctrl-C or SIGTERM how to resume it."""
     from training.run import Interrupted
 
     try:
         yield
     except Interrupted as stopped:
         out.print(str(stopped), highlight=False, soft_wrap=True)
-        sys.exit(130)
+        sys.exit(128 + stopped.signal)
 
 
 def train(
@@ -65,10 +72,13 @@ def train(
     folder: Annotated[Path | None, output_folder("For the files of the run; runs/NAME-OF-CONFIG by default.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue the run in the folder.")] = False,
     change: Annotated[
-        list[str] | None,
-        typer.Option("--set", help="Override a value of the file: key=value or section.key=value."),
+        list[str] | None, typer.Option("--set", help="Override a value of the file: key=value or options.NAME=value.")
     ] = None,
-    ray: RayOption = None,
+    callback: Annotated[
+        list[str] | None,
+        typer.Option("--callback", help="A callback of Stable-Baselines3 of your own: package.module:Class."),
+    ] = None,
+    trust: TrustOption = False,
 ) -> None:
     """Train a policy by self-play."""
     from training import run
@@ -77,15 +87,16 @@ def train(
     if folder is None and config is None:
         raise InputError("name a config, such as quickstart (or --resume with a --folder)")
     target = folder if folder is not None else Path("runs") / Path(config).stem  # type: ignore[arg-type]
+    callbacks = [run.load_callback(named) for named in callback or []]
     with _a_run():
         if resume:
             if change:
                 raise InputError("--set and --resume exclude each other: a run continues with its own config")
-            run.resume(target, out, ray)
+            run.resume(target, out, callbacks, trust)
         elif config is None:
             raise InputError("name a config, such as quickstart")
         else:
-            run.train(load_config(find_config(config), change), target, out, ray)
+            run.train(load_config(find_config(config), change, trust), target, out, callbacks)
 
 
 def best_response(
@@ -117,7 +128,6 @@ def best_response(
             help="Also try deviators that search, on so many deals each, and keep the best of all; 0: do not.",
         ),
     ] = 40,
-    ray: RayOption = None,
     json_file: JsonOption = None,
 ) -> None:
     """Find what can be won from a player: a lower bound on its exploitability.
@@ -128,55 +138,72 @@ def best_response(
     """
     from training import run
     from training.config import load_config, make_config
-    from training.networks.initial import network_of
+    from training.initial import network_of
     from training.release import read_evaluation
     from trick_envs.engine.registry import load_game
-    from trick_envs.evaluation.deviators import CONTROL, best_deviation, in_words, search_deviators
-    from trick_envs.files import write_json
 
     if search_deals == 1:
         raise InputError("--search-deals: expected 0, or 2 deals or more")
-
     if resume and any(given is not None for given in (samples, deals, seed, init_from)):
         raise InputError(
             "--resume excludes --samples, --deals, --seed and --init-from: a run continues with its own config"
         )
-    values: dict[str, Any] = {"game": game, "num_players": num_players, "opponent": player}
-    values["evaluation"] = {"opponents": [player]} | ({} if deals is None else {"final_deals": deals})
-    stage = {"method": "ppo"} | ({} if samples is None else {"total_samples": samples})
-    values["stages"] = [stage if init_from is None else stage | FROM_A_POLICY]
-    if seed is not None:
-        values["seed"] = seed
+    given = {"total_samples": samples, "final_deals": deals, "seed": seed, "init_from": init_from}
+    values: dict[str, Any] = {"game": game, "num_players": num_players, "opponent": player, "opponents": [player]}
+    values |= {key: value for key, value in given.items() if value is not None}
     if init_from is not None:
-        values["init_from"] = init_from
-        values["network"] = network_of(init_from, load_game(game, num_players)).model_dump()
-    config = make_config(values, "trick best-response")
+        values |= FROM_A_POLICY | network_of(init_from, load_game(game, num_players))
+    config = make_config(values, "trick best-response", trust=True)  # the user has named the player
     name = re.sub(r"[^\w.]+", "-", player).strip("-.")
     players = config.make_game().num_players
     target = folder if folder is not None else Path("runs") / f"best-response-{game}-{players}-{name}"
+    file = target / "evaluation.json"
+    if resume and (target / "config.yaml").is_file():
+        held = load_config(target / "config.yaml", trust=True)
+        if (held.make_game(), held.opponent) != (config.make_game(), config.opponent):
+            raise InputError(f"{target} holds a run of {held.make_game()} against {held.opponent}, not this one")
+        config = held
+    searched = file.is_file() and read_evaluation(target).get("deviators", {}).get("deals") == search_deals
     with _a_run():
-        if resume:
-            if (target / "config.yaml").is_file():
-                held = load_config(target / "config.yaml")
-                if (held.make_game(), held.opponent) != (config.make_game(), config.opponent):
-                    raise InputError(
-                        f"{target} holds a run of {held.make_game()} against {held.opponent}, not this one"
-                    )
-            run.resume(target, out, ray)
-        else:
-            run.train(config, target, out, ray)
-    if not search_deals and json_file is None:
-        return
+        if not resume:
+            run.train(config, target, out)
+        elif not file.is_file() or not search_deals or searched:  # otherwise only the search is left
+            run.resume(target, out)
     report = read_evaluation(target)
     if search_deals:
-        single, searches = load_game(game, config.num_players, 1, **config.options), search_deviators(player)
-        found = best_deviation(single, player, [str(target / "policy.onnx"), *searches], search_deals, config.seed)
-        control = best_deviation(single, CONTROL, searches, search_deals, config.seed)
-        report["deviators"] = {"found": found.as_dict(), "control": control.as_dict()}
-        write_json(target / "evaluation.json", report)
-        out.print(in_words(found, control), highlight=False, soft_wrap=True)
+        report["deviators"] = _deviators(config, player, str(target / "policy.onnx"), search_deals)
+        write_json(file, report)
     if json_file is not None:
         write_json(json_file, report)
+
+
+def _deviators(config: Any, player: str, policy: str, deals: int) -> dict[str, Any]:
+    """Measures what searches and the trained policy win among copies of the player, and a positive control."""
+    from trick_envs.engine.registry import load_game
+    from trick_envs.evaluation.deviators import CONTROL, best_deviation, in_words, search_deviators
+
+    single, searches = load_game(config.game, config.num_players, 1, **config.options), search_deviators(player)
+    found = best_deviation(single, player, [policy, *searches], deals, config.seed)
+    control = best_deviation(single, CONTROL, searches, deals, config.seed)
+    out.print(in_words(found, control), highlight=False, soft_wrap=True)
+    return {"deals": deals, "found": found.as_dict(), "control": control.as_dict()}
+
+
+def report(
+    run: Annotated[Path, typer.Argument(file_okay=False, help="The folder of a finished run, such as runs/pepper-5.")],
+    file: Annotated[
+        Path | None, output_file("--file", "The page; report.html in the folder of the run by default.")
+    ] = None,
+    trust: TrustOption = False,
+) -> None:
+    """Draw a finished run on one HTML page: strength, learning curves, its past, its best and worst deal."""
+    try:
+        from training.report.page import draw_report
+    except ImportError as error:
+        raise MissingExtraError(f"trick report: {error.name} is missing: pip install 'trick_envs[report]'") from None
+    target = file or run / "report.html"
+    draw_report(run, target, trust)
+    out.print(f"written: {target}", highlight=False, soft_wrap=True)
 
 
 def release(

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import trick_envs
-from training.config import ConfigError, RunConfig, load_config
+from training.config import RunConfig, load_config
 from training.shipped import config_names, configs_folder
 from trick_envs.agents.pretrained import PRETRAINED, manifest_file, pretrained_file
 from trick_envs.engine.game import Game
@@ -35,7 +35,7 @@ MEETING_DEALS = 1000  # a meeting of two policies without search is fast
 SEED = 0  # of the meeting and the ladder
 
 FILES = ("config.yaml", "policy.onnx", "evaluation.json")
-NOT_COPIED = ("game", "num_players", "opponent", "results")  # from evaluation.json to the manifest
+NOT_COPIED = ("game", "num_players", "opponent", "results", "report")  # from evaluation.json to the manifest
 
 
 @dataclass(frozen=True)
@@ -167,29 +167,10 @@ def count_parameters(content: bytes) -> int:
 
 def training_command(config: RunConfig) -> str:
     """The command that trains with a config: it names the most similar config of the package, and what differs."""
-    found = [["config.yaml"]]  # with none, that of the run
+    found, wanted = [["config.yaml"]], config.model_dump()  # with none, that of the run
     for name in config_names():
-        path = configs_folder() / f"{name}.yaml"
-        base = load_config(path)
-        for deep in (True, False):
-            changes = _changes("", base.model_dump(), config.model_dump(), deep)
-            if base.game == config.game and _is_changed_to(config, path, changes):
-                found.append([name, *(part for change in changes for part in ("--set", change))])
+        base = load_config(configs_folder() / f"{name}.yaml").model_dump()
+        if base["game"] == wanted["game"]:
+            changes = [f"{key}={json.dumps(value)}" for key, value in wanted.items() if base[key] != value]
+            found.append([name, *(part for change in changes for part in ("--set", change))])
     return shlex.join(["trick", "train", *min(found[1:] or found, key=lambda arguments: len(" ".join(arguments)))])
-
-
-def _changes(key: str, base: Any, wanted: Any, deep: bool) -> list[str]:
-    """The values of ``--set`` that change a config; ``deep``, single keys of stages, where the file has them."""
-    if deep and isinstance(base, list) and isinstance(wanted, list) and len(base) == len(wanted):
-        base, wanted = dict(enumerate(base)), dict(enumerate(wanted))
-    if isinstance(base, dict) and isinstance(wanted, dict) and base.keys() == wanted.keys():
-        start = f"{key}." if key else ""
-        return [change for part in wanted for change in _changes(f"{start}{part}", base[part], wanted[part], deep)]
-    return [] if base == wanted else [f"{key}={json.dumps(wanted)}"]
-
-
-def _is_changed_to(config: RunConfig, path: Path, changes: list[str]) -> bool:
-    try:
-        return load_config(path, changes) == config
-    except ConfigError:
-        return False

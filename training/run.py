@@ -1,35 +1,44 @@
-"""A training run, from config to policy, from top to bottom."""
+"""A training run, from config to policy, from top to bottom: what ``trick train`` does.
+
+It is what anybody would write with ``SelfPlayPPO`` and the callbacks (``examples/sb3_native_self_play.py``), from a
+config and into a folder, and what belongs to a run besides: it can be stopped at any time, and goes on as if it had not
+been.
+"""
 
 from __future__ import annotations
 
 import math
-from functools import partial
+import signal
+import threading
+from collections.abc import Sequence
+from dataclasses import asdict
+from importlib.metadata import EntryPoint
+from itertools import combinations
 from pathlib import Path
+from types import FrameType
+from typing import Any, Self
 
 from rich.console import Console
-from rich.progress import Progress
+from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.utils import LinearSchedule
 
 import trick_envs
-from training.config import RunConfig, dump_config, load_config
-from training.networks.initial import load_initial
-from training.networks.policy import NetworkAgent, save_model, weights_of
-from training.ppo.algorithm import SelfPlayPPO
-from training.ppo.best_response import verdict
-from training.report.deals import Shown, best_and_worst, replayed
-from training.report.page import Finished, write_report
-from training.report.snapshots import cross_table, past_players
-from training.report.tracker import CHECKPOINT, Monitor, load_progress
-from training.seeds import stream_seed
-from training.stages import stages_of
+from training.callbacks import DuplicateEval, ExactCheckpoint, Snapshots, save_model, snapshots
+from training.config import RunConfig, dump_config, load_config, runs_code
+from training.initial import load_initial
+from training.network import NetworkAgent, suit_network
+from training.report.deals import best_and_worst
+from training.report.provenance import provenance
+from training.self_play import SelfPlayPPO, SelfPlayVecEnv, one_thread, self_play_env
 from trick_envs.agents import make_agent
 from trick_envs.cli.progress import progress_bar
 from trick_envs.engine.game import Game
-from trick_envs.errors import TrickEnvsError
-from trick_envs.evaluation.duplicate import Result, make_result, margins_of, play_points, results_table
+from trick_envs.errors import InputError, TrickEnvsError
+from trick_envs.evaluation.duplicate import Result, evaluate, make_result, margins_of, play_points, results_table
 from trick_envs.evaluation.seeds import Purpose
 from trick_envs.files import locked, write_json, write_text
-from trick_envs.parallel.executor import TaskExecutor, make_executor
-from trick_envs.play.web.export import replay_page
+
+CHECKPOINT, PAST = "checkpoint.zip", "past"
 
 
 class RunError(TrickEnvsError, RuntimeError):
@@ -37,17 +46,25 @@ class RunError(TrickEnvsError, RuntimeError):
 
 
 class Interrupted(RuntimeError):
-    """A run that the user has stopped, after saving; the message says how to resume it."""
+    """A run that a signal has stopped, after saving; the message says how to resume it.
+
+    Attributes:
+        signal: its number.
+    """
+
+    def __init__(self, message: str, number: int) -> None:
+        super().__init__(message)
+        self.signal = number
 
 
-def train(config: RunConfig, folder: Path, console: Console, ray: str | None = None) -> list[Result]:
+def train(config: RunConfig, folder: Path, console: Console, callbacks: Sequence[BaseCallback] = ()) -> list[Result]:
     """Trains from the start in a new folder.
 
     Args:
         config: of the run.
         folder: for its files; it must not contain a run already.
         console: where progress and results are shown.
-        ray: where the workers are, with Ray (``make_executor``).
+        callbacks: besides those of every run.
 
     Returns:
         the final evaluation, one result per opponent.
@@ -55,18 +72,14 @@ def train(config: RunConfig, folder: Path, console: Console, ray: str | None = N
     Raises:
         RunError: if the folder contains a run, or the initial weights are missing or do not fit.
         FolderInUseError: if another process trains in the folder.
-        Interrupted: on Ctrl-C, after saving.
+        Interrupted: on Ctrl-C and SIGTERM, after saving.
     """
     _is_free(folder)
-    with make_executor(config.workers, ray) as executor:
-        workers = 1 if ray is None else executor.in_flight // 2
-        stages = [stage.with_rollout_workers(workers) for stage in config.stages]  # the weights depend on them
-        config = config.model_copy(update={"stages": stages})
-        model = first_model(config)
-        with locked(folder):
-            _is_free(folder)  # another process may have begun one meanwhile
-            write_text(folder / "config.yaml", dump_config(config))
-            return _run(config, folder, console, model, executor, ray)
+    model = new_model(config, games_of(config), folder)
+    with locked(folder):
+        _is_free(folder)  # another process may have begun one meanwhile
+        write_text(folder / "config.yaml", dump_config(config))
+        return _run(config, folder, console, model, _evaluation(config, folder, console), callbacks)
 
 
 def _is_free(folder: Path) -> None:
@@ -74,49 +87,64 @@ def _is_free(folder: Path) -> None:
         raise RunError(f"{folder} holds a run already: continue it with --resume, or choose another --folder")
 
 
-def resume(folder: Path, console: Console, ray: str | None = None) -> list[Result]:
+def resume(folder: Path, console: Console, callbacks: Sequence[BaseCallback] = (), trust: bool = False) -> list[Result]:
     """Continues the run in a folder from its last checkpoint.
 
     Args:
         folder: of the run.
         console: where progress and results are shown.
-        ray: where the workers are, with Ray; they need not be where they were before.
+        callbacks: besides those of every run; they begin anew.
+        trust: whether its players may be programs or Python functions.
 
     Raises:
         RunError: if there is no run, or it is finished.
         FolderInUseError: if another process trains in the folder.
-        Interrupted: on Ctrl-C, after saving.
+        Interrupted: on Ctrl-C and SIGTERM, after saving.
     """
     if not (folder / "config.yaml").is_file():
         raise RunError(f"{folder} holds no run to resume (there is no config.yaml in it)")
     with locked(folder):
         if (folder / "evaluation.json").exists():
             raise RunError(f"the run in {folder} is finished: its policy is {folder / 'policy.onnx'}")
-        config = load_config(folder / "config.yaml")
-        model = _saved_model(config, folder)
-        with make_executor(config.workers, ray) as executor:
-            return _run(config, folder, console, model, executor, ray)
+        config = load_config(folder / "config.yaml", trust=trust)
+        evaluation, games = _evaluation(config, folder, console), games_of(config)
+        if (folder / CHECKPOINT).is_file():
+            model = ExactCheckpoint.load(folder / CHECKPOINT, games, [evaluation], config.device)
+        else:
+            model = new_model(config, games, folder)
+        return _run(config, folder, console, model, evaluation, callbacks)
 
 
-def _saved_model(config: RunConfig, folder: Path) -> SelfPlayPPO:
-    """The model of the last checkpoint, or the first one if there is none."""
-    checkpoint = folder / CHECKPOINT
-    if not checkpoint.is_file():
-        return first_model(config)
-    progress = load_progress(folder)
-    model = stages_of(config)[progress["stage"]].load_model(checkpoint, progress["samples"])
-    model.set_random_seed(stream_seed(config.seed, progress["samples"]))
-    model.num_timesteps = progress["done"]  # of this stage, even if the run was stopped between two
-    return model
+def games_of(config: RunConfig) -> SelfPlayVecEnv:
+    """The games of a run."""
+    return self_play_env(
+        config.game, config.n_envs, config.num_players, config.seed, num_deals=config.num_deals, reward=config.reward,
+        reward_scale=config.reward_scale, opponent=config.opponent, **config.options,
+    )  # fmt: skip
 
 
-def first_model(config: RunConfig) -> SelfPlayPPO:
-    """The model with which a run begins.
+def new_model(config: RunConfig, games: SelfPlayVecEnv, folder: Path | None = None) -> SelfPlayPPO:
+    """The model with which a run begins; it logs into the folder.
 
     Raises:
         RunError: if the initial weights are missing or do not fit.
     """
-    model = stages_of(config)[0].new_model(0)
+    model = SelfPlayPPO(
+        "SuitPolicy",
+        games,
+        learning_rate=LinearSchedule(config.learning_rate, config.final_learning_rate, 1.0),
+        n_steps=config.n_steps,
+        batch_size=config.batch_size,
+        n_epochs=config.n_epochs,
+        gamma=config.gamma,
+        gae_lambda=config.gae_lambda,
+        ent_coef=LinearSchedule(config.ent_coef, config.final_ent_coef, 1.0),
+        tensorboard_log=None if folder is None else str(folder / "tensorboard"),
+        policy_kwargs=suit_network(games, config.width, config.depth),
+        seed=config.seed,
+        device=config.device,
+    )
+    model.threads = config.threads
     if config.init_from is not None:
         try:
             load_initial(model, config.init_from, config.make_game())
@@ -125,30 +153,44 @@ def first_model(config: RunConfig) -> SelfPlayPPO:
     return model
 
 
+def _evaluation(config: RunConfig, folder: Path, console: Console) -> DuplicateEval:
+    verbose = 0 if console.quiet else 1
+    return DuplicateEval(config.measured_against, config.evaluate_every, config.deals, config.seed, folder, verbose)
+
+
 def _run(
-    config: RunConfig, folder: Path, console: Console, model: SelfPlayPPO, executor: TaskExecutor, ray: str | None
+    config: RunConfig,
+    folder: Path,
+    console: Console,
+    model: SelfPlayPPO,
+    evaluation: DuplicateEval,
+    callbacks: Sequence[BaseCallback],
 ) -> list[Result]:
     game = config.make_game()
-    budget = ", then ".join(f"{stage.total:,} {stage.unit}" for stage in config.stages)
     opponent = "" if config.opponent is None else f" against {config.opponent}"
-    console.print(f"{game.title}, {game.num_players} players{opponent}: {budget} into {folder}")
-    with progress_bar(console) as bar:
-        monitor = Monitor(config, game, folder, bar)
+    samples = f"{config.total_samples:,} samples"
+    console.print(f"{game.title}, {game.num_players} players{opponent}: {samples} into {folder}", soft_wrap=True)
+    checkpoint = ExactCheckpoint(folder / CHECKPOINT, config.checkpoint_every, [evaluation])
+    checkpoint.init_callback(model)
+    with StopBySignal() as stop:
+        evaluation.on_progress = stop.check
         try:
-            stages = stages_of(config)
-            for number in range(monitor.stage, len(stages)):
-                if number > monitor.stage:
-                    weights = model.policy.state_dict()
-                    model = stages[number].new_model(monitor.samples)
-                    model.policy.load_state_dict(weights)
-                monitor.begin_stage(number, model)
-                stages[number].train(model, monitor, folder, executor)
-                monitor.end_stage(model)
-            results = _finish(config, game, folder, model, monitor, bar, executor)
+            left = config.total_samples - model.num_timesteps
+            if left > 0:
+                model.learn(
+                    left,
+                    callback=[stop, evaluation, Snapshots(folder / PAST), checkpoint, *callbacks],
+                    reset_num_timesteps=model.num_timesteps == 0,
+                    progress_bar=console.is_terminal and not console.quiet,
+                )
+            with one_thread():
+                results = _finish(config, game, folder, model, evaluation, console, stop)
         except KeyboardInterrupt:
-            monitor.stop(model)
-            again = f"trick train --resume --folder {folder}" + ("" if ray is None else f" --ray {ray}")
-            raise Interrupted(f"stopped and saved; resume with:\n  {again}") from None
+            if model.between_updates and model.num_timesteps > 0:
+                checkpoint.save()
+            trust = " --trust" if any(runs_code(spec) for spec in config.measured_against) else ""
+            again = f"trick train --resume --folder {folder}{trust}"
+            raise Interrupted(f"stopped and saved; resume with:\n  {again}", stop.received or signal.SIGINT) from None
     console.print(results_table(results, f"{game.title}, {game.num_players} players: {folder}"))
     if config.opponent is not None:
         console.print(verdict(results[0]), highlight=False, markup=False, soft_wrap=True)
@@ -160,49 +202,127 @@ def _finish(
     game: Game,
     folder: Path,
     model: SelfPlayPPO,
-    monitor: Monitor,
-    bar: Progress,
-    executor: TaskExecutor,
+    evaluation: DuplicateEval,
+    console: Console,
+    stop: StopBySignal,
 ) -> list[Result]:
-    """The files of a finished run: policy.zip, policy.onnx, report.html, evaluation.json."""
+    """The files of a finished run: policy.zip, policy.onnx, evaluation.json."""
     save_model(model, folder / "policy.zip")
-    run = {
-        "seed": config.seed,
-        "samples": monitor.samples,
-        "trick_envs": trick_envs.__version__,
-        "network": config.network.model_dump(),
-    }
-    trick_envs.export_policy(model.policy, game, folder / "policy.onnx", run)
-    deals, opponents = config.evaluation.final_deals, config.opponents
-    task = bar.add_task("evaluation", total=deals * len(opponents), note="")
-    results, played = [], []
-    for spec in opponents:
-        pair = make_agent(str(folder / "policy.onnx"), game), make_agent(spec, game)
-        points = play_points(game, pair, Purpose.FINAL, config.seed, 0, deals, partial(bar.advance, task))
-        results.append(make_result(pair[0].name, pair[1].name, margins_of(game, points)))
-        played.append((pair, points))
-    pair, points = played[min(range(len(played)), key=lambda number: results[number].margin)]  # the strongest opponent
-    differences = best_and_worst(game, points)
-    pages = [  # other processes draw them meanwhile
-        executor.submit(replay_page, replayed(game, each, pair, Purpose.FINAL, config.seed), None, False)
-        for each in differences
-    ]
-    weights = weights_of(model.policy)
-    last = NetworkAgent.with_weights(game, config.network, weights, f"{monitor.samples:,}")
-    players = [*past_players(config, game, folder, monitor.history), last]
-    task = bar.add_task("cross table", total=config.evaluation.deals * math.comb(len(players), 2), note="")
-    cross = cross_table(config, game, players, partial(bar.advance, task))
-    evaluation = {
+    network = {"width": config.width, "depth": config.depth}
+    about = {"seed": config.seed, "samples": model.num_timesteps, "trick_envs": trick_envs.__version__}
+    trick_envs.export_policy(model.policy, game, folder / "policy.onnx", {**about, "network": network})
+    stop.check()
+    opponents, results, points = config.measured_against, [], []
+    players = [*past_players(folder, model.num_timesteps), NetworkAgent(model.policy, f"{model.num_timesteps:,}")]
+    with progress_bar(console) as bar:
+        total = config.final_deals * len(opponents) + config.deals * math.comb(len(players), 2)
+        task = bar.add_task("evaluation", total=total, note="")
+
+        def on_progress(deals: int) -> None:
+            bar.advance(task, deals)
+            stop.check()
+
+        for spec in opponents:
+            pair = make_agent(str(folder / "policy.onnx"), game), make_agent(spec, game)
+            points.append(play_points(game, pair, Purpose.FINAL, config.seed, 0, config.final_deals, on_progress))
+            results.append(make_result(pair[0].name, pair[1].name, margins_of(game, points[-1])))
+        cross = [
+            evaluate(game, later, earlier, config.deals, config.seed, Purpose.FINAL, on_progress)
+            for earlier, later in combinations(players, 2)
+        ]
+    strongest = min(range(len(opponents)), key=lambda number: results[number].margin)
+    found = {
         "game": game.name,
         "num_players": game.num_players,
         "opponent": config.opponent,
-        "samples": monitor.samples,
-        "seconds": round(monitor.seconds, 1),
+        "samples": model.num_timesteps,
+        "seconds": round(evaluation.seconds, 1),
         "results": [result.as_dict() for result in results],
+        "report": {  # what trick report shows besides
+            "evaluations": evaluation.evaluations,
+            "past": [player.name for player in players],
+            "cross": [result.as_dict() for result in cross],
+            "weights": sum(weight.numel() for weight in model.policy.parameters()),
+            "strongest": opponents[strongest],
+            "best_and_worst": [asdict(each) for each in best_and_worst(game, points[strongest])],
+            "provenance": {**provenance(), "device": str(model.device)},
+        },
     }
-    names, size = [player.name for player in players], sum(array.size for array in weights.values())
-    shown = [Shown(each, pair[1].name, page.result()) for each, page in zip(differences, pages, strict=True)]
-    finished = Finished(folder.resolve().name, config, game, monitor.curve, evaluation, names, cross, size, shown)
-    write_report(folder / "report.html", finished)
-    write_json(folder / "evaluation.json", evaluation)  # the last one: a run that has it is finished
+    write_json(folder / "evaluation.json", found)  # the last one: a run that has it is finished
     return results
+
+
+def past_players(folder: Path, samples: int) -> list[NetworkAgent]:
+    """The policies that a run has kept on its way to so many samples, named by how many they had learned from."""
+    return [
+        NetworkAgent(SelfPlayPPO.load(folder / PAST / f"{number}.zip", device="cpu").policy, f"{number:,}")
+        for number in snapshots(folder / PAST)
+        if number < samples
+    ]
+
+
+def verdict(best_response: Result) -> str:
+    """What the evaluation of a best response says about the player that it was trained against."""
+    margin, half_width, player = best_response.margin_as_one, best_response.half_width_as_one, best_response.opponent
+    deals = f"{best_response.deals} deals"
+    found = f"margin of the best response over {player}: {margin:+.2f} ± {half_width:.2f} points per deal ({deals}): "
+    if margin > half_width:
+        return found + f"{player} is exploitable by at least that"
+    return found + f"no way to exploit {player} was found, which does not prove that there is none"
+
+
+def load_callback(named: str) -> BaseCallback:
+    """A user's callback.
+
+    Args:
+        named: ``package.module:Class``; the class, or a function that returns a callback, is called without arguments.
+
+    Raises:
+        ValueError: if there is none.
+    """
+    try:
+        made: Any = EntryPoint(name=named, value=named, group="").load()
+    except (ImportError, AttributeError, ValueError) as error:
+        raise InputError(f"--callback {named}: expected package.module:Class ({error})") from None
+    found = made() if callable(made) else made
+    if not isinstance(found, BaseCallback):
+        raise InputError(f"--callback {named}: expected a BaseCallback of Stable-Baselines3, not {found!r}")
+    return found
+
+
+class StopBySignal(BaseCallback):
+    """Ctrl-C and SIGTERM (clusters, ``docker stop``) end a run where it can be saved: between two updates, two deals.
+
+    Native code is never interrupted. The second signal has its usual effect at once.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.received: int | None = None
+        self._before: dict[int, Any] = {}
+
+    def __enter__(self) -> Self:
+        if threading.current_thread() is threading.main_thread():  # only there can signals be handled
+            for number in (signal.SIGINT, signal.SIGTERM):
+                self._before[number] = signal.signal(number, self._note)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        self._before = {}
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        self.received = number
+        self.__exit__()
+
+    def check(self, deals: int = 0) -> None:
+        """Raises ``KeyboardInterrupt`` if there was a signal."""
+        if self.received is not None:
+            raise KeyboardInterrupt
+
+    def _on_rollout_start(self) -> None:
+        self.check()
+
+    def _on_step(self) -> bool:
+        return True

@@ -61,8 +61,8 @@ FRAMEWORKS = {
     "sb3": Framework(
         "Stable-Baselines3, sb3-contrib", "sb3", ("stable_baselines3", "sb3_contrib"), "sb3",
         {
-            "sb3_single": (4096, 12288), "sb3_vector": (8192, 65536), "sb3_self_play": (8192, 65536),
-            "sb3_qrdqn": (10240, 30720),
+            "sb3_native_self_play": (131072, 655360), "sb3_single": (4096, 12288), "sb3_vector": (8192, 65536),
+            "sb3_self_play": (8192, 65536), "sb3_qrdqn": (10240, 30720),
         },
         "train",
     ),

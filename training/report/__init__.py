@@ -1,1 +1,1 @@
-"""What a run writes about itself: progress, snapshots of the policy, a page."""
+"""The page about a finished run, and what it needs."""

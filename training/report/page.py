@@ -1,4 +1,4 @@
-"""The report of a run: one HTML file that needs no other, to read on a screen or on paper."""
+"""The report of a run, made from its files alone: one HTML page that needs no other, for a screen or for paper."""
 
 from __future__ import annotations
 
@@ -10,21 +10,25 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
-from training.config import RunConfig, dump_config
-from training.report.deals import Shown
-from training.report.provenance import provenance
+from training.config import RunConfig, dump_config, load_config
+from training.report.deals import Difference, Shown, replayed
+from trick_envs.agents import make_agent
 from trick_envs.agents.pretrained import PRETRAINED, load_manifest, pretrained_file
 from trick_envs.engine.game import Game
+from trick_envs.errors import InputError
 from trick_envs.evaluation.duplicate import Result
-from trick_envs.evaluation.plots import COLOURS, draw_margins, draw_stages, in_samples, in_time
-from trick_envs.files import write_text
+from trick_envs.evaluation.plots import COLOURS, draw_margins, in_samples, in_time
+from trick_envs.evaluation.seeds import Purpose
+from trick_envs.files import read_json, write_text
 from trick_envs.matches.seating import seatings
+from trick_envs.play.web.export import replay_page
 from trick_envs.view.table import seat_name
 
 TEMPLATE = Path(__file__).with_name("report.jinja").read_text(encoding="utf-8")  # before a run, not after it
@@ -35,9 +39,6 @@ FIGURES = {  # what is logged of learning: its title
     "train/entropy_loss": "entropy loss (negative entropy)",
     "train/approx_kl": "divergence per update",
     "train/explained_variance": "explained variance of the returns",
-    "expert/loss_policy": "policy loss, from labels",
-    "expert/loss_value": "value loss, from labels",
-    "expert/agreement": "agreement with the search",
 }
 
 
@@ -49,23 +50,58 @@ class Finished:
         name: of the run.
         config: of the run.
         game: that was learned.
-        history: the evaluations before the first sample and on the way, as in ``progress.json``.
         evaluation: the content of ``evaluation.json``.
-        past: names of the policies that were kept and of the last one, in chronological order.
-        cross: each of them against the earlier ones.
-        weights: how many numbers the network has.
         shown: the best and the worst deal of the final evaluation; empty: none is shown.
     """
 
     name: str
     config: RunConfig
     game: Game
-    history: list[dict[str, Any]]
     evaluation: dict[str, Any]
-    past: list[str]
-    cross: list[Result]
-    weights: int
     shown: list[Shown] = field(default_factory=list)
+
+    @property
+    def history(self) -> list[dict[str, Any]]:
+        """The evaluations before the first sample and on the way."""
+        entries = self.evaluation["report"]["evaluations"]
+        return [{**one, "results": [Result.from_dict(each).as_dict() for each in one["results"]]} for one in entries]
+
+    @property
+    def results(self) -> list[dict[str, Any]]:
+        """The final evaluation, as ``Result.as_dict``."""
+        return [Result.from_dict(one).as_dict() for one in self.evaluation["results"]]
+
+    @property
+    def past(self) -> list[str]:
+        """The policies that were kept and the last one, in chronological order."""
+        return self.evaluation["report"]["past"]
+
+
+def draw_report(folder: Path, path: Path, trust: bool = False) -> None:
+    """Draws the report of the finished run in a folder.
+
+    Args:
+        folder: of the run.
+        path: the page; it is replaced atomically.
+        trust: whether the run's opponents may be programs or Python functions: one of them plays two deals again.
+
+    Raises:
+        ValueError: if the folder holds no finished run.
+    """
+    for name in ("config.yaml", "evaluation.json", "policy.onnx"):
+        if not (folder / name).is_file():
+            raise InputError(f"{folder} holds no finished run (there is no {name} in it)")
+    config, evaluation = load_config(folder / "config.yaml", trust=trust), read_json(folder / "evaluation.json")
+    if not isinstance(evaluation, dict) or not isinstance(evaluation.get("report"), dict):
+        raise InputError(f"{folder / 'evaluation.json'}: expected that of a run of trick train")
+    game, found = config.make_game(), evaluation["report"]
+    pair = make_agent(str(folder / "policy.onnx"), game), make_agent(found["strongest"], game)
+    differences = [Difference(**each) for each in found["best_and_worst"]]
+    shown = [
+        Shown(each, pair[1].name, replay_page(replayed(game, each, pair, Purpose.FINAL, config.seed), None, False))
+        for each in differences
+    ]
+    write_report(path, Finished(folder.resolve().name, config, game, evaluation, shown))
 
 
 def write_report(path: Path, run: Finished) -> None:
@@ -75,14 +111,14 @@ def write_report(path: Path, run: Finished) -> None:
     axes = in_samples(history), in_time(history)
     known = pretrained_results(run.game)
     references = {PRETRAINED: known} if known else {}
-    ladder = _ladder(run.evaluation["results"], known)
+    ladder = _ladder(run.results, known)
     text = environment.from_string(TEMPLATE).render(
         run=run,
         known=known,
         missing=[row["opponent"] for row in ladder if "margin_text" not in row],
         duration=_duration(run.evaluation["seconds"]),
         facts=_facts(run),
-        stages=_stages(run),
+        learning=_learning(run),
         ladder=ladder,
         curves=[
             _chart(partial(draw_margins, history=history, positions=at, label=label, references=references))
@@ -107,11 +143,8 @@ def pretrained_results(game: Game) -> dict[str, Result]:
 
 def _facts(run: Finished) -> dict[str, str]:
     """What the run was, in short."""
-    config, network = run.config, run.config.network
-    if network.kind == "suit_equivariant":
-        layers = f"shared over suits, {network.depth} layers of {network.width}"
-    else:
-        layers = f"multi-layer perceptron, {network.shared} shared, {network.policy} policy, {network.value} value"
+    config, found = run.config, run.evaluation["report"]
+    layers = f"shared over suits, {config.depth} layers of {config.width}"
     return {
         "game": f"{run.game.title}, {run.game.num_players} players",
         "options": ", ".join(name for name, chosen in run.game.options.items() if chosen) or "none",
@@ -119,29 +152,20 @@ def _facts(run: Finished) -> dict[str, str]:
         "reward": config.reward,
         "plays against": config.opponent or "itself",
         "starts from": config.init_from or "random weights",
-        "network": f"{layers}: {run.weights:,} weights",
+        "network": f"{layers}: {found['weights']:,} weights",
         "seed": str(config.seed),
-        "precision, device": f"{config.precision}, {config.device}",
-        **provenance(),
+        **found["provenance"],
     }
 
 
-def _stages(run: Finished) -> list[dict[str, str]]:
-    """A row for each stage: method, budget, settings other than the defaults, time, and speed."""
-    rows, before = [], 0.0
-    for number, stage in enumerate(run.config.stages):
-        last = next((entry for entry in reversed(run.history) if entry["stage"] == number), None)
-        seconds = 0.0 if last is None else last["seconds"] - before
-        before += seconds
-        changed = stage.model_dump(exclude_defaults=True, exclude={"method", stage.budget})
-        rows.append({
-            "method": stage.title,
-            "budget": f"{stage.total:,} {stage.unit}",
-            "settings": ", ".join(f"{key} {value}" for key, value in changed.items()) or "the defaults",
-            "time": _duration(seconds),
-            "speed": f"{last['done'] / seconds:,.0f} {stage.unit}/s" if last and seconds else "",
-        })  # fmt: skip
-    return rows
+def _learning(run: Finished) -> str:
+    """How it learned, in a sentence: speed, and settings other than the defaults."""
+    samples, seconds = run.evaluation["samples"], run.evaluation["seconds"]
+    told = {"game", "num_players", "opponent", "init_from", "seed", "width", "depth", "options", "opponents"}
+    changed = run.config.model_dump(exclude_defaults=True, exclude=told)
+    settings = ", ".join(f"{key} {value}" for key, value in changed.items()) or "the defaults"
+    speed = f"{samples / seconds:,.0f} samples/s, evaluations included; " if seconds else ""
+    return f"{speed}settings: {settings}."
 
 
 def _ladder(results: list[dict[str, Any]], known: Mapping[str, Result]) -> list[dict[str, Any]]:
@@ -182,7 +206,8 @@ def _interval(result: dict[str, Any]) -> tuple[float, float]:
 
 def _cross(run: Finished) -> list[dict[str, Any]]:
     """A row for each policy: its name, and its cells, ``None`` against itself."""
-    margins = {(one.player, one.opponent): (one.margin, one.half_width) for one in run.cross}
+    played = [Result.from_dict(one) for one in run.evaluation["report"]["cross"]]
+    margins = {(one.player, one.opponent): (one.margin, one.half_width) for one in played}
     margins |= {(opponent, player): (-margin, half) for (player, opponent), (margin, half) in margins.items()}
     largest = max((abs(margin) for margin, _ in margins.values()), default=0.0) or 1.0
     return [
@@ -224,36 +249,16 @@ def _shown(run: Finished, which: str, shown: Shown) -> dict[str, Any]:
 
 
 def _draw_speed(axes: Any, run: Finished) -> None:
-    """Samples or labels per second between two evaluations."""
-    from matplotlib.ticker import LogLocator, NullLocator
-
-    drawn: dict[str, tuple[list[float], list[float]]] = {}
-    before = {"stage": 0, "done": 0, "seconds": 0.0}
+    """Samples per second between two evaluations."""
     positions, label = in_time(run.history)
-    for entry, position in zip(run.history, positions, strict=True):
-        if not entry["done"]:
-            before = entry
-            continue
-        unit = run.config.stages[entry["stage"]].unit
-        done = entry["done"] - (before["done"] if entry["stage"] == before["stage"] else 0)
-        times, rates = drawn.setdefault(unit, ([], []))
-        times.append(position)
-        rates.append(done / max(entry["seconds"] - before["seconds"], 0.1))
-        before = entry
-    for (unit, (times, rates)), colour in zip(drawn.items(), COLOURS, strict=False):
-        axes.plot(times, rates, marker="o", markersize=3, color=colour, label=f"{unit} per second")
-    draw_stages(axes, run.history, positions)
-    axes.set(xlabel=label, ylabel="per second")
+    rates = [
+        (after["samples"] - before["samples"]) / max(after["seconds"] - before["seconds"], 0.1)
+        for before, after in pairwise(run.history)
+    ]
+    axes.plot(positions[1:], rates, marker="o", markersize=3, color=COLOURS[0])
+    axes.set(xlabel=label, ylabel="samples per second")
     axes.set_xlim(left=0)
-    if len(drawn) < 2:
-        axes.set_ylim(bottom=0)
-    else:
-        axes.set_yscale("log")
-        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        axes.yaxis.set_minor_locator(NullLocator())
-        axes.yaxis.set_major_formatter("{x:,.0f}")
-    if drawn:
-        axes.legend()
+    axes.set_ylim(bottom=0)
 
 
 def _figures(run: Finished) -> list[tuple[str, Markup]]:

@@ -39,12 +39,12 @@ EXTRAS = {
     "matplotlib": "evaluate",
     "onnxruntime": "play",
     "ray": "ray",
+    "jinja2": "report",
     "starlette": "serve",
     "textual": "play",
     "uvicorn": "serve",
     **dict.fromkeys(
         (
-            "jinja2",
             "onnx",
             "onnxscript",
             "pydantic",

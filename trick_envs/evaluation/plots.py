@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -63,17 +62,9 @@ def draw_margins(
                 axes.axhline(known[opponent].margin, color=colour, linewidth=0.9, linestyle="--", label=told)
     axes.axhline(0, color="grey", linewidth=0.8)
     axes.set_xlim(left=0)
-    draw_stages(axes, history, positions)
     axes.set(xlabel=label, ylabel="margin, points per deal (95 % interval)")
     if opponents:
         axes.legend()
-
-
-def draw_stages(axes: Axes, history: list[dict[str, Any]], positions: list[float]) -> None:
-    """A dotted line where a stage of the run ends and the next one begins."""
-    for (before, after), position in zip(pairwise(history), positions, strict=False):
-        if after["stage"] != before["stage"]:
-            axes.axvline(position, color="grey", linewidth=0.8, linestyle=":")
 
 
 def heat_map(

@@ -10,8 +10,7 @@ import onnx
 import torch
 from onnx import numpy_helper
 
-from training.config import Network, load_config
-from training.networks.policy import SelfPlayPolicy
+from training.config import load_config
 from trick_envs.agents.policy import PolicyAgent
 from trick_envs.agents.pretrained import PRETRAINED, pretrained_policy
 from trick_envs.engine.game import Game
@@ -30,26 +29,27 @@ def initial_file(init_from: str, game: Game) -> Path:
     return path
 
 
-def network_of(init_from: str, game: Game) -> Network:
-    """The network whose weights ``init_from`` has.
+def network_of(init_from: str, game: Game) -> dict[str, int]:
+    """Width and depth of the network whose weights ``init_from`` has.
 
     Raises:
         ValueError: if there is no such file, or it does not say which network it is.
     """
     path = initial_file(init_from, game)
     if path.suffix != ".onnx":
-        return load_config(path.with_name("config.yaml")).network
+        config = load_config(path.with_name("config.yaml"))
+        return {"width": config.width, "depth": config.depth}
     network = PolicyAgent(path, game).metadata.get("run", {}).get("network")
-    if network is None:
+    if not isinstance(network, dict) or not all(isinstance(network.get(key), int) for key in ("width", "depth")):
         raise InputError(f"init_from: {init_from} does not say which network it is: expected a policy from trick train")
-    return Network.model_validate(network)
+    return {key: network[key] for key in ("width", "depth")}
 
 
 def load_initial(model: Any, init_from: str, game: Game) -> None:
     """Gives a model its first weights.
 
     Args:
-        model: of SB3, with a ``SelfPlayPolicy``.
+        model: of SB3, with a ``torch.nn.Module``.
         init_from: ``pretrained``, or the path of a ``policy.onnx`` or of a ``policy.zip``.
         game: which is learned.
 
@@ -67,7 +67,7 @@ def load_initial(model: Any, init_from: str, game: Game) -> None:
         raise InputError(f"init_from: {init_from} is not a policy.zip of this game and this network") from None
 
 
-def _load_weights(policy: SelfPlayPolicy, path: Path, init_from: str) -> None:
+def _load_weights(policy: torch.nn.Module, path: Path, init_from: str) -> None:
     """The weights of a policy file, which have the names of the network's (``export_policy`` keeps them)."""
     held = {one.name: numpy_helper.to_array(one) for one in onnx.load(str(path)).graph.initializer}
     shared: dict[torch.nn.Parameter, list[str]] = {}  # all names of each: policy and value share their first layers

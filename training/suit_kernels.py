@@ -1,4 +1,4 @@
-"""The network of ``suits.py`` on a CPU: the same function and the same gradients, in compiled code.
+"""The network of ``network.py`` on a CPU: the same function and the same gradients, in compiled code.
 
 Observations are small integers, nine of ten are zero, so the first layer adds up the weights of those that are not.
 What lies between two matrix products (biases, means over suits, ReLU and their derivatives) is one pass over memory
@@ -17,8 +17,6 @@ import numpy.typing as npt
 import torch
 from numba.extending import overload
 
-from training.networks.suits import SuitColumns, SuitHead, SuitLayers, ValueHead
-
 Slopes: TypeAlias = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
 ROWS = 4096  # at most, at a time while learning: calls take no time beside computing, and memory stays small
 
@@ -27,12 +25,12 @@ class SuitKernels:
     """What the compiled code knows of a network: where its inputs go, and its weights.
 
     Args:
-        layers: the shared layers.
-        action: the head of the policy.
-        value: the head of the value.
+        layers: the shared layers, ``SuitLayers``.
+        action: the head of the policy, ``SuitHead``.
+        value: the head of the value, ``ValueHead``.
     """
 
-    def __init__(self, layers: SuitLayers, action: SuitHead, value: ValueHead) -> None:
+    def __init__(self, layers: Any, action: Any, value: Any) -> None:
         self.suits, self.width, self.depth = layers.suits, layers.width, len(layers.own) + 1
         self.ranks = action.head.out_features
         self.inputs = _Inputs(layers.columns)
@@ -87,12 +85,13 @@ class SuitKernels:
         memory.clear()
         self.free.append(memory)
 
-    def sparse(self, observations: torch.Tensor) -> SparseRows:
-        """Reads observations, ``(B, D) int8``, once for many calls."""
+    def sparse(self, observations: torch.Tensor, wanted: npt.NDArray[np.bool_] | None = None) -> SparseRows:
+        """Reads observations, ``(B, D) int8``, once for many calls; ``wanted``: of these rows alone, ``(B,)``."""
         inputs = self.inputs
         found = _find_inputs(
-            observations.numpy(), inputs.places, inputs.columns, inputs.cards, inputs.factors, self.suits, inputs.ranks,
-            inputs.cards_at, inputs.most,
+            observations.numpy(), np.ones(len(observations), np.bool_) if wanted is None else wanted,
+            inputs.places, inputs.columns, inputs.cards, inputs.factors, self.suits, inputs.ranks, inputs.cards_at,
+            inputs.most,
         )  # fmt: skip
         return SparseRows(found, torch.arange(len(observations)))
 
@@ -156,7 +155,7 @@ class _Inputs:
         factors: ``(D,)``: by which numbers are multiplied.
     """
 
-    def __init__(self, columns: SuitColumns) -> None:
+    def __init__(self, columns: Any) -> None:
         order, suits, ranks = columns.order.numpy(), columns.suits, columns.ranks
         own, flags, rank_flags, others = columns.sizes
         self.cards_at, cards = own // suits, flags // suits
@@ -323,8 +322,8 @@ def _like_compiled(number: Any, stored: Any) -> Any:
 
 @numba.njit(cache=True)
 def _find_inputs(
-    observations: Any, places: Any, columns: Any, cards: Any, factors: Any, suits: int, ranks: int, cards_at: int,
-    most: int,
+    observations: Any, wanted: Any, places: Any, columns: Any, cards: Any, factors: Any, suits: int, ranks: int,
+    cards_at: int, most: int,
 ) -> tuple[Any, Any, Any, Any]:  # fmt: skip
     """The inputs that are not zero: those of row ``i`` are ``begins[i]`` to ``begins[i + 1]``.
 
@@ -339,6 +338,8 @@ def _find_inputs(
     end = 0
     for row in range(rows):
         begins[row] = end
+        if not wanted[row]:
+            continue
         if end + most > room:
             room *= 2
             suit, column, value = _longer(suit, end, room), _longer(column, end, room), _longer(value, end, room)
@@ -455,3 +456,38 @@ def _first_layer_gradient(
             source, weights, factor = suit[k], column[k], value[k]
             for j in range(width):
                 table[weights, j] += factor * slopes[source, j]
+
+
+@numba.njit(cache=True)
+def choose(logits: Any, masks: Any, draws: Any, actions: Any, log_probs: Any) -> None:
+    """Chooses an action in every row.
+
+    Args:
+        logits: ``(B, A) float32``.
+        masks: ``(B, A)``: not 0 where an action is legal.
+        draws: ``(B,) float32``, uniform in 0 … 1, for actions from the softmax; ``(0,)``: the best ones.
+        actions: ``(B,) int64``: for the actions.
+        log_probs: ``(B,) float32``: for their log-probabilities.
+    """
+    size = logits.shape[1]
+    legal, chances = np.empty(size, np.int64), np.empty(size, np.float32)
+    for row in range(len(actions)):
+        count, best = 0, 0
+        for action in range(size):
+            if masks[row, action] != 0:
+                legal[count] = action
+                if logits[row, action] > logits[row, legal[best]]:
+                    best = count
+                count += 1
+        highest, total = logits[row, legal[best]], np.float32(0.0)
+        for k in range(count):
+            chances[k] = np.exp(logits[row, legal[k]] - highest)
+            total += chances[k]
+        chosen = best
+        if len(draws) > 0:
+            left, chosen = draws[row] * total, 0
+            while chosen < count - 1 and left >= chances[chosen]:
+                left -= chances[chosen]
+                chosen += 1
+        actions[row] = legal[chosen]
+        log_probs[row] = logits[row, legal[chosen]] - highest - np.log(total)

@@ -1,1 +1,0 @@
-"""Expert iteration: a search labels decisions, and the policy learns from the labels."""

@@ -1,1 +1,0 @@
-"""Networks, the policy around them, and initial weights."""

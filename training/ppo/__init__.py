@@ -1,1 +1,0 @@
-"""Self-play PPO: the algorithm, its games and their rollouts, and best responses."""
