@@ -5,6 +5,7 @@ What a task returns depends only on its arguments. So it may run anywhere, in an
 
 from __future__ import annotations
 
+import atexit
 import multiprocessing
 import os
 import signal
@@ -20,6 +21,8 @@ from trick_envs.parallel.threads import wait_passively
 Args = TypeVarTuple("Args")
 Result = TypeVar("Result")
 Shared = TypeVar("Shared")
+
+_PATIENCE = 10.0  # seconds that the programs of a worker have to end
 
 
 class TaskExecutor(Protocol):
@@ -115,6 +118,7 @@ def _processes(workers: int) -> Iterator[Executor]:
 
 def _begin_worker() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which terminates its workers
+    signal.signal(signal.SIGTERM, lambda *_: _end())
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
@@ -122,4 +126,12 @@ def _end_with_parent() -> None:
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()
-        os._exit(1)
+        _end()
+
+
+def _end() -> None:
+    """Ends this process, whatever it is doing, and before it the programs that it has started to play."""
+    ending = threading.Thread(target=atexit._run_exitfuncs, daemon=True)
+    ending.start()
+    ending.join(_PATIENCE)
+    os._exit(1)
