@@ -26,13 +26,13 @@ from trick_envs.engine.game import Game
 from trick_envs.engine.registry import load_game
 from trick_envs.errors import InputError
 from trick_envs.evaluation.arena import LADDER, Plan, make_plan
-from trick_envs.evaluation.duplicate import Result
+from trick_envs.evaluation.duplicate import Result, each_alone
 from trick_envs.evaluation.seeds import Purpose
 from trick_envs.files import is_number, read_json, write_bytes, write_json
 
 MAX_BYTES = 500_000
 MEETING_DEALS = 1000  # a meeting of two policies without search is fast
-SEED = 0  # of the meeting and the ladder
+SEED = 0  # of the meeting
 
 FILES = ("config.yaml", "policy.onnx", "evaluation.json")
 NOT_COPIED = ("game", "num_players", "opponent", "results", "report")  # from evaluation.json to the manifest
@@ -61,6 +61,16 @@ class FinishedRun:
         """Where its policy belongs."""
         return pretrained_file(self.game.type, self.game.num_players)
 
+    @property
+    def digest(self) -> str:
+        """The SHA-256 digest of the policy's file."""
+        return hashlib.sha256(self.content).hexdigest()
+
+    @property
+    def seed(self) -> int:
+        """Of the ladder, from the digest: no version of a policy was chosen by the test deals of another."""
+        return int(self.digest[:8], 16)
+
     def meeting(self) -> Plan | None:
         """Its policy against the one that it would replace; ``None`` if there is no other."""
         if not self.target.is_file() or self.target.read_bytes() == self.content:
@@ -69,7 +79,7 @@ class FinishedRun:
 
     def ladder(self, deals: int) -> Plan:
         """Its policy against the ladder."""
-        return make_plan(self.game, [str(self.policy), *LADDER], deals, None, SEED, Purpose.TEST, True)
+        return make_plan(self.game, [str(self.policy), *LADDER], deals, None, self.seed, Purpose.TEST, True)
 
     def release(self, ladder: Sequence[Result]) -> None:
         """Writes the policy and its manifest.
@@ -86,15 +96,16 @@ class FinishedRun:
         name, players = self.game.name, self.game.num_players
         table = ["--game", name, "--num-players", str(players)]
         measure = ["trick", "evaluate", PRETRAINED, *table, "--deals", str(ladder[0].deals), "--split", "test"]
+        measure += ["--seed", str(self.seed)]
         return {
             "game": name,
             "num_players": players,
-            "sha256": hashlib.sha256(self.content).hexdigest(),
+            "sha256": self.digest,
             "size": len(self.content),
             "parameters": count_parameters(self.content),
             "command": training_command(self.config),
             "config": self.config.model_dump(),
-            "seeds": {"training": self.config.seed, "ladder": SEED},
+            "seeds": {"training": self.config.seed, "ladder": self.seed},
             **{key: value for key, value in self.report.items() if key not in NOT_COPIED},
             "versions": {
                 "trick_envs": trick_envs.__version__,
@@ -104,6 +115,7 @@ class FinishedRun:
             },
             "ladder": {
                 "command": shlex.join(measure),
+                "intervals": each_alone(len(ladder)),
                 "results": [replace(result, player=PRETRAINED).as_dict() for result in ladder],
             },
         }

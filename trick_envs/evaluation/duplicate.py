@@ -289,7 +289,8 @@ def results_table(results: Sequence[Result], title: str, verdicts: Sequence[str]
     """Results as a table for the terminal, with a verdict on each where there are any."""
     from rich.table import Table
 
-    table = Table(title=title, caption="margin: points per deal over the opponent, with 95 % interval")
+    alone = f" ({each_alone(len(results))})" if len(results) > 1 else ""
+    table = Table(title=title, caption=f"margin: points per deal over the opponent, with 95 % interval{alone}")
     for name in ("player", "against"):
         table.add_column(name, no_wrap=True)
     for figure, width in (("deals", 5), ("margin", 14)):
@@ -302,6 +303,12 @@ def results_table(results: Sequence[Result], title: str, verdicts: Sequence[str]
             short_name(result.player), short_name(result.opponent), str(result.deals), margin, *verdicts[i : i + 1]
         )
     return table
+
+
+def each_alone(count: int) -> str:
+    """What so many intervals of 95 % say together: by Bonferroni's inequality, which holds however they depend."""
+    together = max(100 - 5 * count, 0)
+    return f"each of the {count} alone; all of them hold at once in {together} % of all cases or more"
 
 
 def short_name(name: str) -> str:
