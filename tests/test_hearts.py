@@ -31,7 +31,6 @@ from trick_envs.matches.events import play as play_event
 from trick_envs.matches.fixed_deals import read_deals
 from trick_envs.matches.loop import play_match
 from trick_envs.matches.match import Match
-from trick_envs.matches.viewing import previous_trick
 
 MIXED = [
     "2C 3C 4C 5C 2D 3D 4D 5D 2S 3S 4S QS AH",
@@ -88,7 +87,7 @@ def test_the_last_trick_is_shown_in_every_deal_of_a_match() -> None:
         state = match.states.copy()
         match.step(int(match.game.kernels.greedy_action(match.states, 0)))
         if state["trick_size"][0] == 3 and not match.over:
-            plays, taker = previous_trick(match)
+            plays, taker = match.last_trick
             shown = [match.game.deck.kind(int(card)) for card in state["trick"][0][:3]]
             assert [kind for _, kind in plays][:3] == shown
             assert len(plays) == 4

@@ -17,9 +17,9 @@ from helpers import every_game, legal_of
 from test_twin_worlds import hidden_from
 
 from trick_envs.engine.cards import members
+from trick_envs.engine.deal import Deal
 from trick_envs.engine.inspect import observe, why_illegal
 from trick_envs.engine.registry import load_game
-from trick_envs.matches.fixed_deals import GivenDeal
 from trick_envs.matches.match import Match
 from trick_envs.matches.replay import replay
 
@@ -206,13 +206,13 @@ def test_taking_back_reaches_into_the_deal_before_and_later_deals_stay_as_they_w
     session = start("donguri", file, opponents="greedy", deals=3)
     while len(session.match.deals) < 2 or not session.asks:
         session.play(session.view().legal[0] if session.asks else session.choose())
-    order = session.match.deals[1].order.tolist()
+    order = session.match.deals[1].order
     assert session.take_back()
     assert len(session.match.deals) == 1
     assert session.asks
     while len(session.match.deals) < 2:
         session.play(session.view().legal[0] if session.asks else session.choose())
-    assert session.match.deals[1].order.tolist() == order
+    assert session.match.deals[1].order == order
 
 
 def test_the_end_of_a_trick_says_why_and_the_end_of_a_deal_what_the_points_consist_of(file):
@@ -553,11 +553,11 @@ def twins(name: str, plays: int, rng: Any) -> tuple[Match, Match]:
     while len(match.deals[0].actions) < plays or match.states["seat"][0] != 0:
         match.step(int(rng.choice(legal_of(game, match.states))))
     hidden = [card for found in hidden_from(game, match.states, 0).values() for card in found]
-    order, twin = match.deals[0].order[: game.deck.size].copy(), match
+    order, twin = np.array(match.deals[0].order), match
     for _ in range(100):
         one, other = rng.choice(hidden, 2, replace=False)
         swapped = np.where(order == one, other, np.where(order == other, one, order))
-        candidate = Match(game, match.seed, [GivenDeal(tuple(swapped.tolist()), match.deals[0].dealer)])
+        candidate = Match(game, match.seed, [Deal(match.deals[0].dealer, tuple(swapped.tolist()))])
         try:
             for _, action in match.deals[0].actions:
                 candidate.step(action)

@@ -27,10 +27,10 @@ pytest.importorskip("onnxruntime")
 from starlette.testclient import TestClient
 
 from trick_envs.agents import make_agent
+from trick_envs.engine.deal import Deal
 from trick_envs.engine.registry import load_game
 from trick_envs.engine.state import PHASES
 from trick_envs.matches.events import number_of_plays
-from trick_envs.matches.fixed_deals import GivenDeal
 from trick_envs.matches.loop import play_match
 from trick_envs.matches.match import Match
 from trick_envs.matches.replay import replay
@@ -582,7 +582,7 @@ def test_a_link_to_the_same_cards_tells_nothing_of_them(tmp_path):
     for number, cards in enumerate((order, swapped)):
         found = Browser(tmp_path / str(number))
         played = WebSession(
-            Session(Match(game, 5, [GivenDeal(tuple(cards), match.deals[0].dealer)]), seated(seat, ["greedy"] * 2))
+            Session(Match(game, 5, [Deal(match.deals[0].dealer, tuple(cards))]), seated(seat, ["greedy"] * 2))
         )
         assert found.pages.saved is not None
         played.session.file = found.pages.saved.file_for("somebody", played.id)
@@ -673,7 +673,7 @@ def twin_matches(game: Any, rng: random.Random) -> Any:
         kinds = {deck.kind(order[one]), deck.kind(order[other])}
         swapped = list(order)
         swapped[one], swapped[other] = order[other], order[one]
-        twin = Match(game, match.seed, [GivenDeal(tuple(swapped), match.deals[0].dealer)])
+        twin = Match(game, match.seed, [Deal(match.deals[0].dealer, tuple(swapped))])
         try:
             for action in actions:
                 twin.step(action)

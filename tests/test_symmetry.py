@@ -50,7 +50,7 @@ def random_record(game: Game, seed: int, cards: int = 10**9) -> dict[str, Any]:
 
 def sights(record: dict[str, Any]) -> Sights:
     """Plays a record again, and looks at every moment of it."""
-    match, seats, seen, vectors = start_match(record, record["deals"], whole=True), [], [], []
+    match, seats, seen, vectors = start_match(record), [], [], []
     game = match.game
 
     def take_in() -> None:

@@ -25,8 +25,9 @@ from helpers import (
 )
 
 from trick_envs.engine.cards import WORD, members
+from trick_envs.engine.deal import Deal
 from trick_envs.engine.game import Game
-from trick_envs.engine.history import LoggedDeal, PlayLog, Recall, history_layout
+from trick_envs.engine.history import PlayLog, Recall, history_layout
 from trick_envs.engine.inspect import places
 from trick_envs.engine.kernels.playing import DEAL_ENDED
 from trick_envs.engine.registry import game_names, game_type, load_game
@@ -341,8 +342,8 @@ class Past:
             game.kernels.play_without_dealing(self.states, action)
 
     @property
-    def logged(self) -> list[LoggedDeal]:
-        return [LoggedDeal(self.dealer, self.order, self.actions)]
+    def logged(self) -> list[Deal]:
+        return [Deal(self.dealer, tuple(self.order.tolist()), list(zip(self.seats, self.actions, strict=True)))]
 
     def history(self, seat: int) -> bytes:
         return Recall(self.game).history(self.logged, seat).tobytes()

@@ -13,13 +13,14 @@ deals again, so it needs nothing but dealers, cards and actions.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from trick_envs.engine.cards import members
+from trick_envs.engine.deal import Deal
 from trick_envs.engine.game import Game
 from trick_envs.engine.observation import Block, Layout
 from trick_envs.engine.state import FOLLOW, LEAD, OVER, PASS, PHASES, States
@@ -73,15 +74,6 @@ def history_layout(game: Game) -> Layout:
 def layout_of(game: Game, observation: str = "position") -> Layout:
     """The blocks of an observation, ``"position"`` or ``"history"``."""
     return history_layout(game) if with_history(observation) else game.layout
-
-
-@dataclass
-class LoggedDeal:
-    """A deal, as far as it has been played: ``dealer``, ``order`` as in the record, and the actions in order."""
-
-    dealer: int
-    order: npt.NDArray[np.int8]
-    actions: Sequence[int] = field(default_factory=list)
 
 
 class PlayLog:
@@ -140,7 +132,7 @@ class PlayLog:
         if new.any():
             self._begin_deals(states, rows[new])
 
-    def load(self, deals: Iterable[LoggedDeal]) -> None:
+    def load(self, deals: Iterable[Deal]) -> None:
         """Plays the deals of a match again, in a log of one game."""
         states, row = np.zeros(1, self.game.dtype), np.zeros(1, np.int64)
         kernels = self.game.kernels
@@ -148,11 +140,11 @@ class PlayLog:
         self._length[:] = 0
         self._starts[0].clear()
         for deal in deals:
-            kernels.deal_order(states, np.asarray(deal.order), deal.dealer)
+            kernels.deal_order(states, np.array(deal.order, np.int8), deal.dealer)
             self._begin_deals(states, row)
-            for action in deal.actions:
+            for _, action in deal.actions:
                 self.note(states, row, [action])
-                kernels.play_without_dealing(states, int(action))
+                kernels.play_without_dealing(states, action)
 
     def write(self, rows: Rows, seats: Rows, out: npt.NDArray[Any]) -> None:
         """Writes the blocks of these games, each for one seat, behind ``game.layout`` of ``out``, ``(R, D)``."""
@@ -170,12 +162,13 @@ class PlayLog:
         found[:, :, 3][hidden] = HIDDEN_CARD
         return found
 
-    def deals(self, i: int) -> list[LoggedDeal]:
+    def deals(self, i: int) -> list[Deal]:
         """The deals of the running match in game ``i``."""
         starts = self._starts[i]
         ends = [*(first for first, _, _ in starts[1:]), int(self._length[i])]
+        events = self._events[i].tolist()
         return [
-            LoggedDeal(dealer, order, self._events[i, first:end, 3].tolist())
+            Deal(dealer, tuple(order.tolist()), [(seat, action) for _, seat, _, action in events[first:end]])
             for (first, dealer, order), end in zip(starts, ends, strict=True)
         ]
 
@@ -206,19 +199,19 @@ class Recall:
         self._open = [name for name, _ in shown]
         self._arrivals = [(name, place.per_seat) for name, place in shown if name not in ("table", "pile")]
 
-    def history(self, deals: Sequence[LoggedDeal], seat: int) -> Events:
+    def history(self, deals: Sequence[Deal], seat: int) -> Events:
         """What a seat has seen, ``(T, 4) int16``; the deals continue those of the last call."""
         for number, deal in enumerate(deals):
             if number < self._deals - 1:
                 continue
             if number == self._deals:
                 self._begin(deal)
-            for action in deal.actions[self._plays :]:
-                self._play(int(action))
+            for _, action in deal.actions[self._plays :]:
+                self._play(action)
         return np.array(self._events[seat], np.int16).reshape(-1, 4)
 
-    def _begin(self, deal: LoggedDeal) -> None:
-        self.game.kernels.deal_order(self._states, np.asarray(deal.order), deal.dealer)
+    def _begin(self, deal: Deal) -> None:
+        self.game.kernels.deal_order(self._states, np.array(deal.order, np.int8), deal.dealer)
         self._number, self._deals, self._plays = self._deals, self._deals + 1, 0
         self._tell((self._number, deal.dealer, DEAL, HIDDEN_CARD))
         self._sights = [_Sight([0] * self.game.num_players, 0) for _ in self._events]

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trick_envs.engine.cards import members
+from trick_envs.engine.deal import Plays
 from trick_envs.engine.game import Game
 from trick_envs.engine.state import FOLLOW, KEEP, OVER, PHASES, PICK, States
 
@@ -43,11 +44,23 @@ def places(game: Game, states: States) -> dict[str, list[int]]:
     return found
 
 
+def trick_in(game: Game, states: States) -> Plays:
+    """The cards of the trick of ``states[0]``: seat and kind."""
+    state, kind = states[0], game.deck.kind
+    size = int(state["trick_size"])
+    return tuple(zip(state["trick_seat"].tolist()[:size], map(kind, state["trick"].tolist()[:size]), strict=True))
+
+
 def led_cards(game: Game, states: States) -> list[str]:
     """The cards that the leader has in the trick of ``states[0]``."""
-    state = states[0]
-    by_leader = (i for i in range(int(state.trick_size)) if state.trick_seat[i] == state.trick_seat[0])
-    return [game.deck.format(int(state.trick[i])) for i in by_leader]
+    trick = trick_in(game, states)
+    return [game.deck.format(kind) for seat, kind in trick if seat == trick[0][0]]
+
+
+def winners_in(game: Game, states: States) -> list[int]:
+    """The seats with the best standing in ``states[0]``."""
+    bits = int(game.kernels.winners_bits(states))
+    return [seat for seat in range(game.num_players) if (bits >> seat) & 1]
 
 
 def why_illegal(game: Game, states: States, action: int) -> str:

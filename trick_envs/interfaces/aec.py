@@ -14,6 +14,7 @@ from pettingzoo.utils.env_logger import EnvLogger
 
 from trick_envs.engine.arguments import action_number, seat_number
 from trick_envs.engine.batch import reward_mode
+from trick_envs.engine.deal import BY_THE_RULES, Deal
 from trick_envs.engine.direct import direct
 from trick_envs.engine.game import Game
 from trick_envs.engine.history import Events, Recall, layout_of, with_history
@@ -21,12 +22,11 @@ from trick_envs.engine.inspect import phase_name, why_illegal
 from trick_envs.engine.kernels.observing import ROOM_BEHIND
 from trick_envs.engine.observation import Layout
 from trick_envs.engine.rng import checked_seed, fresh_seed
-from trick_envs.engine.state import States, copy_states
+from trick_envs.engine.state import States
 from trick_envs.errors import IllegalAction, InputError, InvalidAction
 from trick_envs.interfaces.rendering import ALL, FPS, MODES, Rendered, Rendering
-from trick_envs.matches.fixed_deals import GivenDeal, read_dealer, read_deals
-from trick_envs.matches.loop import log_of
-from trick_envs.matches.match import Match, logged
+from trick_envs.matches.fixed_deals import read_dealer, read_deals
+from trick_envs.matches.match import Match
 from trick_envs.matches.record import Record
 from trick_envs.matches.viewing import match_view
 from trick_envs.view import TableView
@@ -173,9 +173,7 @@ class RawEnv(AECEnv[str, Observation, int | None]):
         )
         self._recall: Recall | None = None
         if self._shows_history:
-            self._log = log_of(match)
             self._observe_position, self._observe = self._observe, self._observe_history
-            self._play = self._play_and_log
         self.agents = self.possible_agents[:]
         self.rewards = dict.fromkeys(self.agents, 0.0)
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
@@ -249,20 +247,12 @@ class RawEnv(AECEnv[str, Observation, int | None]):
 
     def _observe_history(self, states: States, seat: int, scratch: Any, observation: Any, mask: Any) -> None:
         self._observe_position(states, seat, scratch, observation[: self.game.layout.size], mask)
-        self._log.write(_ONLY_ROW, np.array([seat]), observation[None])
+        assert self._match is not None
+        self._match.log().write(_ONLY_ROW, np.array([seat]), observation[None])
 
     def _observe_without_mask(self, states: States, seat: int, scratch: Any, observation: Any, mask: Any) -> None:
         self._observe_play(states, seat, scratch, observation, mask)
         mask.fill(0)  # an illegal action has ended the match
-
-    def _play_and_log(self, action: int) -> int:
-        assert self._match is not None
-        before = copy_states(self._states)
-        result = self._match.play(action)
-        if result >= 0:
-            self._log.note(before, _ONLY_ROW, [action])
-            self._log.follow(self._states, _ONLY_ROW)
-        return result
 
     def last(self, observe: bool = True) -> tuple[Observation | None, float, bool, bool, dict[str, Any]]:
         """Observation, cumulative reward, termination, truncation and info of the agent that is to act."""
@@ -353,7 +343,7 @@ class RawEnv(AECEnv[str, Observation, int | None]):
             raise RuntimeError("history() needs a match: call reset() first")
         if self._recall is None:
             self._recall = Recall(self.game)
-        return self._recall.history(logged(self._match), number)
+        return self._recall.history(self._match.deals, number)
 
     @property
     def knows_order(self) -> bool:
@@ -364,8 +354,7 @@ class RawEnv(AECEnv[str, Observation, int | None]):
         """The plays of the match as the seat to act saw them, ``(1, T, 4) int16``, as ``BatchEnv.plays()``."""
         if self._match is None:
             raise RuntimeError("plays() needs a match: call reset() first")
-        log = self._log if self._shows_history else log_of(self._match)
-        return log.plays(_ONLY_ROW, np.array([self._match.seat]))
+        return self._match.log().plays(_ONLY_ROW, np.array([self._match.seat]))
 
     def get_state(self) -> bytes:
         """The running match, including its record, as bytes for ``set_state``.
@@ -437,7 +426,7 @@ class RawEnv(AECEnv[str, Observation, int | None]):
         self._finished = self._illegal = True
         self._observe_play, self._observe = self._observe, self._observe_without_mask
 
-    def _read_options(self, options: Mapping[str, object]) -> list[GivenDeal]:
+    def _read_options(self, options: Mapping[str, object]) -> list[Deal]:
         """The deals to be played instead of random ones."""
         for option in options:
             if option not in _RESET_OPTIONS:
@@ -445,12 +434,12 @@ class RawEnv(AECEnv[str, Observation, int | None]):
                 gymnasium.logger.warn(f"reset: option {option!r} means nothing here (the options are {known})")
         given = read_deals(self.game, options.get("deals") or [])
         dealer = read_dealer(self.game, options.get("dealer"), "options['dealer']")
-        if dealer is None:
+        if dealer == BY_THE_RULES:
             return given
-        first = given[0] if given else GivenDeal()
-        if first.dealer not in (None, dealer):
+        first = given[0] if given else Deal()
+        if first.dealer not in (BY_THE_RULES, dealer):
             raise InputError(f"options['dealer'] is {dealer}, but options['deals'][0] is dealt by {first.dealer}")
-        return [GivenDeal(first.order, dealer), *given[1:]]
+        return [Deal(dealer, first.order), *given[1:]]
 
     def __getstate__(self) -> dict[str, Any]:
         kept = {name: value for name, value in self.__dict__.items() if name not in _NOT_PICKLED}
@@ -484,5 +473,5 @@ for _name in _ONLY_AFTER_RESET:
 
 # "_bind" and "_begin" make them
 _NOT_PICKLED = frozenset(
-    {"_match", "_states", "_play", "_observe", "_observe_position", "_observe_play", "_scratch", "_log", "_recall"}
+    {"_match", "_states", "_play", "_observe", "_observe_position", "_observe_play", "_scratch", "_recall"}
 )

@@ -11,15 +11,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import islice
 
 from trick_envs.engine.cards import members
+from trick_envs.engine.deal import Deal, Plays, Trick, ends_trick
 from trick_envs.engine.game import Game
 from trick_envs.engine.state import KEEP, States, copy_states
-from trick_envs.matches.fixed_deals import GivenDeal
+from trick_envs.errors import IllegalAction, InputError
 from trick_envs.matches.match import Match
-from trick_envs.matches.viewing import ends_trick, previous_trick
 from trick_envs.view import TableView, table_view
-from trick_envs.view.table import Ended, Plays
+from trick_envs.view.table import Ended
 from trick_envs.view.words import ScoreItem, card_words, listed, sentence, signed
 
 VERBS = {"lead": "lead", "follow": "play", "pass": "pass", "keep": "keep", "pick": "pick"}
@@ -112,8 +113,8 @@ class Play:
         deal: the number of its deal, from 0.
         seat: who played.
         action: the card that was named.
-        previous: the last finished trick before it, and who took it.
-        trick: the trick that it ended, as it was played, and who took it; else empty.
+        previous: the last finished trick before it; ``None`` before the end of the first one.
+        trick: the trick that it ended; else ``None``.
         score: by seat: the points of the deal that it ended; else ``None``.
         winners: the winners of the match that it ended; else ``None``.
         names: what the seats are called, as in its match.
@@ -126,8 +127,8 @@ class Play:
     deal: int
     seat: int
     action: int
-    previous: tuple[Plays, int] | tuple[()]
-    trick: tuple[Plays, int] | tuple[()] = ()
+    previous: Trick | None
+    trick: Trick | None = None
     score: tuple[int, ...] | None = None
     winners: tuple[int, ...] | None = None
     names: tuple[str, ...] = ()
@@ -157,7 +158,7 @@ class Play:
             ended = None
             if self.ends:
                 number = int(self.before["tricks"][0]) + 1
-                ended = Ended(number, self._lying, self.trick[1]) if self.trick else Ended(number)
+                ended = Ended(number, Trick(self._lying, self.trick.taker) if self.trick else None)
             self._seen[key] = table_view(self.game, self.after, observer, self.previous, ended, self.names)
         return self._seen[key]
 
@@ -202,18 +203,13 @@ def play(match: Match, action: int) -> Play:
     Raises:
         ValueError: if it is illegal; names the seat, the card and the rule.
     """
-    before, deals, previous = copy_states(match.states), len(match.deals), previous_trick(match)
-    seat = int(before["seat"][0])
+    number, seat, previous = len(match.deals) - 1, match.seat, match.last_trick
     match.step(action)
-    score = match.deals[deals - 1].score
-    after = copy_states(match.states)
-    if score is not None and not match.over:  # the next deal is dealt already
-        after = copy_states(before)
-        match.game.kernels.play_without_dealing(after, action)
-    winners = match.winners()
+    before, after = copy_states(match.before), copy_states(match.after)
+    score, winners = match.deals[number].score, match.winners()
     return Play(
-        match.game, before, after, number_of_plays(match), deals - 1, seat, action, previous,
-        previous_trick(match) if ends_trick(before, after) else (),
+        match.game, before, after, number_of_plays(match), number, seat, action,
+        previous, match.last_trick if ends_trick(before, after) else None,
         None if score is None else tuple(score),
         None if winners is None else tuple(winners), match.names,
     )  # fmt: skip
@@ -227,30 +223,53 @@ def imagine(match: Match, action: int) -> Play:
     """
     before, after = copy_states(match.states), copy_states(match.states)
     match.game.kernels.play_without_dealing(after, action)
-    seat, state = int(before["seat"][0]), before[0]
-    size = int(state["trick_size"])
-    cards = [match.game.deck.kind(int(card)) for card in state["trick"][:size]]
-    row = (*zip(map(int, state["trick_seat"][:size]), cards, strict=True), (seat, action))
+    laid = match.trick if match.phase == "keep" else (*match.trick, (match.seat, action))
     return Play(
-        match.game, before, after, number_of_plays(match) + 1, len(match.deals) - 1, seat, action,
-        previous_trick(match), (row, int(after["taking"][0])) if ends_trick(before, after) else (), names=match.names,
+        match.game, before, after, number_of_plays(match) + 1, len(match.deals) - 1, match.seat, action,
+        match.last_trick, Trick(laid, int(after["taking"][0])) if ends_trick(before, after) else None,
+        names=match.names,
     )  # fmt: skip
+
+
+def replayed(match: Match, deals: Sequence[Deal]) -> Iterator[Play]:
+    """Plays what was played in some deals again, in a match that has just begun with them, and yields each play.
+
+    Every replay reads this: the position is that of ``match``, or ``before`` and ``after`` of the plays.
+
+    Raises:
+        ValueError: if a play is illegal or out of turn, or comes after the end of its deal or of the match, or a deal
+            has another score; says where.
+    """
+    for number, deal in enumerate(deals, 1):
+        if match.over or len(match.deals) != number:
+            raise InputError(f"deal {number}: the {'match was' if match.over else 'deal before is not'} over before it")
+        for count, (seat, action) in enumerate(deal.actions, 1):
+            where = f"deal {number}, play {count}"
+            if match.over or len(match.deals) != number:
+                raise InputError(f"{where}: the deal was over before it")
+            if seat != match.seat:
+                raise InputError(f"{where}: it is player_{match.seat}'s turn to {match.phase}, not player_{seat}'s")
+            try:
+                done = play(match, action)
+            except IllegalAction as error:
+                raise InputError(f"{where}: {error}") from None
+            yield done
+        score = match.deals[number - 1].score
+        if score != deal.score:
+            raise InputError(f"deal {number}: the record says the score is {deal.score}, the cards say {score}")
 
 
 def plays_of(match: Match) -> Iterator[Play]:
     """The plays of a match, one by one from its start, on a match of their own."""
-    again = match_after(match, 0)
-    for _, action in [each for deal in match.deals for each in deal.actions]:
-        yield play(again, action)
+    return replayed(match_after(match, 0), match.deals)
 
 
 def match_after(match: Match, number: int) -> Match:
     """Another match, as this one was after so many plays; the same cards are dealt in it."""
-    given = [GivenDeal(tuple(map(int, deal.order)), deal.dealer) for deal in match.deals]
-    again = Match(match.game, match.seed, given, match.reward)
+    again = Match(match.game, match.seed, match.deals, match.reward)
     again.names = match.names
-    for _, action in [each for deal in match.deals for each in deal.actions][:number]:
-        again.step(action)
+    for _ in islice(replayed(again, match.deals), number):
+        pass
     return again
 
 

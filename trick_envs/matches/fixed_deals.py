@@ -3,38 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from trick_envs.engine.arguments import seat_number
+from trick_envs.engine.deal import BY_THE_RULES, Deal
 from trick_envs.engine.game import Game
 from trick_envs.errors import InputError
 
 
-@dataclass(frozen=True)
-class GivenDeal:
-    """A deal to be played instead of a random one.
-
-    Attributes:
-        order: the cards in dealing order (``Deck.parse_deal``), or ``None`` for a random deal.
-        dealer: the seat that deals, or ``None`` for the one according to the rules.
-    """
-
-    order: tuple[int, ...] | None = None
-    dealer: int | None = None
-
-
-def read_dealer(game: Game, dealer: object, where: str) -> int | None:
-    """A seat that deals, or ``None``.
+def read_dealer(game: Game, dealer: object, where: str) -> int:
+    """A seat that deals; ``BY_THE_RULES`` for ``None``.
 
     Raises:
         ValueError: if there is no such seat.
     """
     if dealer is None:
-        return None
+        return BY_THE_RULES
     return seat_number(dealer, game.num_players, where)
 
 
-def read_deals(game: Game, deals: object, where: str = "options['deals']") -> list[GivenDeal]:
+def read_deals(game: Game, deals: object, where: str = "options['deals']") -> list[Deal]:
     """Reads a list of deals as in ``record()``: ``hands``, ``stock`` if the game has one, and optionally ``dealer``.
 
     Raises:
@@ -45,7 +32,7 @@ def read_deals(game: Game, deals: object, where: str = "options['deals']") -> li
     return [_read_deal(game, deal, f"{where}[{number}]") for number, deal in enumerate(deals)]
 
 
-def _read_deal(game: Game, deal: object, where: str) -> GivenDeal:
+def _read_deal(game: Game, deal: object, where: str) -> Deal:
     if not isinstance(deal, Mapping) or not isinstance(deal.get("hands"), Sequence):
         raise InputError(f"{where}: expected a dict with 'hands' (and 'dealer', 'stock'), not {deal!r}")
     hands, stock = deal["hands"], deal.get("stock") or []
@@ -55,4 +42,4 @@ def _read_deal(game: Game, deal: object, where: str) -> GivenDeal:
         order = game.deck.parse_deal(hands, stock, game.hand_size)
     except ValueError as error:
         raise InputError(f"{where}: {error}") from None
-    return GivenDeal(tuple(order), read_dealer(game, deal.get("dealer"), f"{where}['dealer']"))
+    return Deal(read_dealer(game, deal.get("dealer"), f"{where}['dealer']"), tuple(order))

@@ -11,12 +11,12 @@ import numpy.typing as npt
 from trick_envs.agents import Actions, Agent
 from trick_envs.agents.agent import HistoryAgent, ask, takes_history
 from trick_envs.engine.game import Game
-from trick_envs.engine.history import Events, PlayLog, history_layout
+from trick_envs.engine.history import Events, history_layout
 from trick_envs.engine.inspect import observe
 from trick_envs.engine.registry import load_game
 from trick_envs.engine.rng import checked_seed
 from trick_envs.engine.state import States
-from trick_envs.matches.match import Match, logged
+from trick_envs.matches.match import Match
 from trick_envs.matches.record import Record
 
 NOBODY = -1
@@ -87,18 +87,11 @@ def choose_action(match: Match, agent: Agent | HistoryAgent) -> int:
     game, (observation, mask) = match.game, observe(match.game, match.states, match.seat)
     if not takes_history(agent):
         return int(ask(agent, game, observation[None], mask[None], match.states)[0])
-    log, seen = log_of(match), np.zeros((1, history_layout(game).size), np.float32)
+    log, seen = match.log(), np.zeros((1, history_layout(game).size), np.float32)
     seen[0, : len(observation)] = observation
     row, seat = np.zeros(1, np.int64), np.array([match.seat])
     log.write(row, seat, seen)
     return int(ask(agent, game, seen, mask[None], match.states, lambda: log.plays(row, seat))[0])
-
-
-def log_of(match: Match) -> PlayLog:
-    """What has been played in a match, in a log of one game."""
-    log = PlayLog(match.game, 1)
-    log.load(logged(match))
-    return log
 
 
 def choose_actions(

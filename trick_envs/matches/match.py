@@ -10,56 +10,37 @@ import hashlib
 import json
 from collections.abc import Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field
 from typing import Any, cast
 
 import numpy as np
-import numpy.typing as npt
 
 from trick_envs.engine.arguments import action_number
 from trick_envs.engine.batch import reward_mode
+from trick_envs.engine.deal import BY_THE_RULES, Deal, Plays, Trick, ends_trick
 from trick_envs.engine.direct import direct
 from trick_envs.engine.game import Game
-from trick_envs.engine.history import LoggedDeal
-from trick_envs.engine.inspect import dealt, phase_name, why_illegal
+from trick_envs.engine.history import PlayLog
+from trick_envs.engine.inspect import dealt, phase_name, why_illegal, winners_in
 from trick_envs.engine.kernels.playing import DEAL_ENDED, ILLEGAL, MATCH_ENDED
 from trick_envs.engine.rng import checked_seed
+from trick_envs.engine.state import FOLLOW, LEAD, States, copy_states
 from trick_envs.errors import IllegalAction, InputError
-from trick_envs.matches.fixed_deals import GivenDeal
-from trick_envs.matches.record import DealRecord, Record
+from trick_envs.matches.record import Record
 
 _ENDS = DEAL_ENDED + MATCH_ENDED
 _MAGIC = b"trick_envs match 1 "
-
-
-@dataclass
-class Deal:
-    """A deal as it was played.
-
-    Attributes:
-        dealer: the seat that dealt.
-        order: ``(cards,) int8``: hand after hand, then the stock.
-        actions: seat and action of every decision.
-        score: points by seat; ``None`` while it is being played.
-        rewards: the reward of every seat for this deal; empty while it is being played.
-        notes: further entries of it in the record.
-    """
-
-    dealer: int
-    order: npt.NDArray[np.int8]
-    actions: list[tuple[int, int]] = field(default_factory=list)
-    score: list[int] | None = None
-    rewards: list[float] = field(default_factory=list)
-    notes: dict[str, object] = field(default_factory=dict)
+_ONLY_ROW = np.zeros(1, np.int64)
 
 
 class Match:
-    """A match, from its start.
+    """A match, from its start. It can be copied and pickled.
+
+    Whatever interrupts a play, also Ctrl-C: it has not happened then, or it has happened whole.
 
     Args:
         game: the game.
         seed: fixes the first dealer and every deal that is not given.
-        given: deals to be played instead of random ones, from the first on.
+        given: deals to be dealt instead of random ones, from the first on; only their ``dealer`` and ``order`` matter.
         reward: what ``rewards`` are: ``"score"``, ``"zero_sum"`` or ``"win"``.
 
     Attributes:
@@ -72,15 +53,16 @@ class Match:
         names: what texts and pictures call the seats; empty: ``player_0`` and so on. The record leaves it out.
     """
 
-    def __init__(self, game: Game, seed: int, given: Sequence[GivenDeal] = (), reward: str = "score") -> None:
+    def __init__(self, game: Game, seed: int, given: Sequence[Deal] = (), reward: str = "score") -> None:
         self.game, self.reward = game, reward
         self.states = np.zeros(1, game.dtype)
         self.deals: list[Deal] = []
-        self.over = False
+        self.over, self.seat = False, -1
         self.notes: dict[str, object] = {}
         self.names: tuple[str, ...] = ()
-        self.seat = -1
-        self._given = tuple(given)
+        self._given = tuple((deal.dealer, tuple(map(int, deal.order))) for deal in given)
+        self._deal = Deal()  # the one that is being played
+        self._log: PlayLog | None = None
         self._bind()
         game.kernels.start_match(self.states, 0, game.template, np.uint64(seed))
         self._begin_deal()
@@ -89,6 +71,7 @@ class Match:
         self._mode, self._num_actions = reward_mode(self.reward), self.game.num_actions
         self._rewards = np.zeros(self.game.num_players, np.float64)
         self._step = direct(self.game.kernels.step_one, self.states, 0, self._mode, self._rewards)
+        self._bytes = self.states.view(np.uint8).data
 
     @property
     def seed(self) -> int:
@@ -118,15 +101,79 @@ class Match:
             action = action_number(action)
         if not 0 <= action < self._num_actions:
             return ILLEGAL
-        result = int(self._step(self.states, action, self._mode, self._rewards))
-        if result == ILLEGAL:
-            return ILLEGAL
-        self._actions.append((self.seat, action))
-        if result < DEAL_ENDED:
-            self.seat = result
-            return 0
-        self._end_deal(result)
-        return result & _ENDS
+        deal, seat, before = self._deal, self.seat, self._bytes.tobytes()
+        count = len(deal.actions)
+        try:
+            result = int(self._step(self.states, action, self._mode, self._rewards))
+            if result == ILLEGAL:
+                return ILLEGAL
+            deal.actions.append((seat, action))
+            deal.positions.append(before)
+            if self._log is not None:
+                self._log.note(self.before, _ONLY_ROW, [action])
+                self._log.follow(self.states, _ONLY_ROW)
+            if result < DEAL_ENDED:
+                self.seat = result
+                return 0
+            self._end_deal(result)
+            return result & _ENDS
+        except BaseException:  # it has not happened
+            self._bytes[:] = before
+            while self.deals[-1] is not deal:
+                self.deals.pop()
+            del deal.actions[count:], deal.positions[count:]
+            deal.score, deal.rewards = None, []
+            self._deal, self.seat, self.over, self._log = deal, seat, False, None
+            raise
+
+    @property
+    def before(self) -> States:
+        """The position before the last play, as ``states``; to be read only."""
+        deal = self._deal if self._deal.actions else self.deals[-2]
+        return np.frombuffer(deal.positions[-1], self.game.dtype)
+
+    @property
+    def after(self) -> States:
+        """The position after the last play: at the end of a deal its last one, before the next one was dealt."""
+        return self.states if self._deal.actions or len(self.deals) == 1 else self._last_of(self.deals[-2])
+
+    def _last_of(self, deal: Deal) -> States:
+        """The last position of the deal before this one."""
+        after = copy_states(np.frombuffer(deal.positions[-1], self.game.dtype))
+        self.game.kernels.play_without_dealing(after, deal.actions[-1][1])
+        return after
+
+    @property
+    def trick(self) -> Plays:
+        """The cards of the running trick as they were played."""
+        running = self.states["trick_size"][0] > 0 and not self.over
+        return self._trick_until(self._deal, len(self._deal.actions)) if running else ()
+
+    @property
+    def last_trick(self) -> Trick | None:
+        """The last finished trick, at first that of the deal before; ``None`` before the first one."""
+        for deal in self.deals[:-3:-1]:
+            after = self.states if deal is self._deal else self._last_of(deal)
+            for number in reversed(range(len(deal.actions))):
+                if not deal.positions[number]:  # a saved match: its deal has not finished a trick (``_play_again``)
+                    break
+                before = np.frombuffer(deal.positions[number], self.game.dtype)
+                if ends_trick(before, after):
+                    return Trick(self._trick_until(deal, number + 1), int(after["taking"][0]))
+                after = before
+        return None
+
+    def _trick_until(self, deal: Deal, end: int) -> Plays:
+        """The cards of a trick up to the play before number ``end`` of a deal, which belongs to it."""
+        plays = []
+        for number in reversed(range(end)):
+            before = np.frombuffer(deal.positions[number], self.game.dtype)
+            phase = before["phase"][0]
+            if phase in (LEAD, FOLLOW):
+                plays.append(deal.actions[number])
+            if phase == LEAD and before["trick_size"][0] == 0:
+                break
+        return tuple(reversed(plays))
 
     def step(self, action: int) -> None:
         """Like ``play``, but an illegal action is an error.
@@ -140,13 +187,15 @@ class Match:
     def _begin_deal(self) -> None:
         """Records the deal that has just been dealt, or deals a given one instead."""
         number = len(self.deals)
-        given = self._given[number] if number < len(self._given) else GivenDeal()
-        if given != GivenDeal():
+        dealer, order = self._given[number] if number < len(self._given) else (BY_THE_RULES, ())
+        if order or dealer != BY_THE_RULES:
             state = self.states[0]
-            order = state.order.copy() if given.order is None else np.array(given.order, np.int8)
-            self.game.kernels.deal_order(self.states, order, state.dealer if given.dealer is None else given.dealer)
-        self.deals.append(Deal(int(self.states["dealer"][0]), self.states["order"][0].copy()))
-        self._actions, self.seat = self.deals[-1].actions, int(self.states["seat"][0])
+            cards = np.array(order, np.int8) if order else state.order.copy()
+            self.game.kernels.deal_order(self.states, cards, state.dealer if dealer == BY_THE_RULES else dealer)
+        self.deals.append(Deal(int(self.states["dealer"][0]), tuple(self.states["order"][0].tolist())))
+        self._deal, self.seat = self.deals[-1], int(self.states["seat"][0])
+        if number > 1:
+            self.deals[-3].positions = []
 
     @property
     def ended(self) -> Deal:
@@ -164,10 +213,7 @@ class Match:
 
     def winners(self) -> list[int] | None:
         """The seats that share the win; ``None`` while the match goes on."""
-        if not self.over:
-            return None
-        bits = int(self.game.kernels.winners_bits(self.states))
-        return [seat for seat in range(self.game.num_players) if (bits >> seat) & 1]
+        return winners_in(self.game, self.states) if self.over else None
 
     def record(self) -> Record:
         """The match so far, as a JSON-serialisable dict that never changes once returned.
@@ -176,13 +222,13 @@ class Match:
         as dealt, ``stock`` in drawing order, ``actions`` as ``[seat, card]``, and its ``score`` by seat (``None``
         while it is being played). What ``notes`` say stands behind the rest.
         """
-        game, deals = self.game, list[DealRecord]()
+        game, deals = self.game, list[dict[str, Any]]()
         for deal in self.deals:
             hands, stock = dealt(game, deal.order)
             actions = [[int(seat), game.deck.format(action)] for seat, action in deal.actions]
             score = None if deal.score is None else list(deal.score)
             told = {"dealer": deal.dealer, "hands": hands, "stock": stock, "actions": actions, "score": score}
-            deals.append(cast(DealRecord, {**told, **deepcopy(deal.notes)}))
+            deals.append({**told, **deepcopy(deal.notes)})
         record = {
             "game": game.name,
             "version": game.type.version,
@@ -217,7 +263,7 @@ class Match:
         content = {
             "played": _key(self.game, self.reward),
             "seed": self.seed,
-            "given": [[given.dealer, given.order] for given in self._given],
+            "given": [[None if dealer == BY_THE_RULES else dealer, order or None] for dealer, order in self._given],
             "actions": [[action for _, action in deal.actions] for deal in self.deals],
             "extra": extra,
         }
@@ -252,17 +298,49 @@ class Match:
             actions = np.asarray(listed if listed else np.zeros(0, np.int64))
             if actions.ndim != 1 or actions.dtype.kind not in "iu" or number != len(self.deals) - 1:
                 raise InputError(f"deal {number + 1} of the saved match cannot be played")
-            actions = actions.astype(np.int64)
-            seats = np.zeros(len(actions), np.int64)
-            count, result = self.game.kernels.replay_actions(self.states, actions, self._mode, self._rewards, seats)
-            if count != len(actions):
-                raise InputError(f"deal {number + 1} of the saved match: play {count + 1} is not legal")
-            self.deals[-1].actions += zip(seats.tolist(), actions.tolist(), strict=True)
+            # the last finished trick ends among the last plays of one of the last two deals: they are played one by one
+            alone = 2 * (self.game.num_players + 2) if number >= len(deals) - 2 else 0
+            at_once = actions[: max(len(actions) - alone, 0)].astype(np.int64)
+            seats = np.zeros(len(at_once), np.int64)
+            count, result = self.game.kernels.replay_actions(self.states, at_once, self._mode, self._rewards, seats)
+            self._deal.actions += zip(seats[:count].tolist(), at_once[:count].tolist(), strict=True)
+            self._deal.positions += [b""] * count
+            self.seat = int(self.states["seat"][0])
             if result >= DEAL_ENDED:
                 self._end_deal(result)
-        self.seat = int(self.states["seat"][0])
+            for action in actions[count:].tolist():
+                if self.over or number != len(self.deals) - 1 or self.play(action) == ILLEGAL:
+                    raise InputError(f"deal {number + 1} of the saved match: play {count + 1} is not legal")
+                count += 1
         if len(deals) != len(self.deals):
             raise InputError(f"a saved match of {len(deals)} deals, of which {len(self.deals)} can be played")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        notes = self.notes, [deal.notes for deal in self.deals]
+        return _loaded, (self.to_bytes(), self.game, self.reward, self.names, *notes, self.states["rng"].tolist())
+
+    def log(self) -> PlayLog:
+        """Who has played what and when, as observations with history show it: a log of one game.
+
+        Once asked for, it is kept up to date.
+        """
+        if self._log is None:
+            log = PlayLog(self.game, 1)
+            log.load(self.deals)
+            self._log = log
+        return self._log
+
+
+def _loaded(
+    data: bytes, game: Game, reward: str, names: tuple[str, ...], notes: dict[str, Any], of_deals: Any, rng: Any
+) -> Match:
+    """A match that was copied or pickled."""
+    match, _ = Match.from_bytes(data, game, reward)
+    match.names, match.notes = names, notes
+    for deal, further in zip(match.deals, of_deals, strict=True):
+        deal.notes = further
+    match.states["rng"] = rng  # ``next_seed`` has drawn from it
+    return match
 
 
 def _key(game: Game, reward: str) -> list[object]:
@@ -274,7 +352,7 @@ def _digest(payload: bytes) -> bytes:
     return hashlib.sha256(payload).hexdigest()[:32].encode()
 
 
-def _given(listed: Any, game: Game) -> list[GivenDeal]:
+def _given(listed: Any, game: Game) -> list[Deal]:
     """Checks the given deals of a saved match."""
     found = []
     for dealer, order in listed:
@@ -282,10 +360,5 @@ def _given(listed: Any, game: Game) -> list[GivenDeal]:
             raise InputError(f"a saved match with the dealer {dealer!r}")
         if order is not None and sorted(order) != sorted(game.deck.cards):
             raise InputError("a saved match with cards that are not the deck")
-        found.append(GivenDeal(None if order is None else tuple(map(int, order)), dealer))
+        found.append(Deal(BY_THE_RULES if dealer is None else dealer, () if order is None else tuple(map(int, order))))
     return found
-
-
-def logged(match: Match) -> list[LoggedDeal]:
-    """The deals of a match so far, as histories are made of them."""
-    return [LoggedDeal(deal.dealer, deal.order, [action for _, action in deal.actions]) for deal in match.deals]

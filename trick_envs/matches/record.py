@@ -2,17 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NotRequired, TypedDict
-
-
-class DealRecord(TypedDict):
-    """A deal of a record. ``hands`` and ``stock`` are cards as dealt, ``actions`` pairs of seat and card."""
-
-    dealer: int
-    hands: list[list[str]]
-    stock: list[str]
-    actions: list[list[int | str]]
-    score: list[int] | None  # by seat; ``None`` while it is being played
+from typing import Any, NotRequired, TypedDict
 
 
 class Record(TypedDict):
@@ -24,7 +14,7 @@ class Record(TypedDict):
     num_deals: int
     options: NotRequired[dict[str, bool]]  # if one of them is not the default
     seed: int
-    deals: list[DealRecord]
+    deals: list[dict[str, Any]]  # dealer, hands and stock as dealt, actions as [seat, card], score by seat or None
     score: list[int]  # by seat, so far
     winners: list[int] | None  # ``None`` while it goes on
     players: NotRequired[list[str]]  # by seat, if who made the record knows

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Iterator, Mapping, Set
 from typing import Any
 
+from trick_envs.engine.deal import Deal
+from trick_envs.engine.game import Game
 from trick_envs.engine.registry import load_game
 from trick_envs.engine.rng import checked_seed
 from trick_envs.errors import InputError
+from trick_envs.matches.events import Play, replayed
 from trick_envs.matches.fixed_deals import read_deals
 from trick_envs.matches.match import Match
 from trick_envs.matches.record import Record
@@ -27,23 +30,39 @@ def replay(record: Mapping[str, Any] | Record) -> Match:
         ValueError: if it is not a record, or lacks a part of one, or an action is illegal or out of turn, or it says
             anything else than the cards do, such as another score or other winners; says where.
     """
-    match = start_match(record, record.get("deals") if isinstance(record, Mapping) else None, whole=True)
-    for number, deal in enumerate(record["deals"]):
-        for key in _NEEDED_OF_A_DEAL:
-            if key not in deal:
-                raise InputError(f"deal {number + 1}: the deal of a record has {key!r}, and this one has not")
-        if match.over:
-            raise InputError(f"deal {number + 1}: the match was over before it")
-        play_deal(match, number, deal)
-        score = match.deals[number].score
-        if score != deal.get("score", score):
-            raise InputError(f"deal {number + 1}: the record says the score is {deal['score']}, the cards say {score}")
+    match = start_match(record)
+    for _ in plays_in(record, match):
+        pass
+    return match
+
+
+def plays_in(record: Mapping[str, Any] | Record, match: Match) -> Iterator[Play]:
+    """Plays a record again in its match, from ``start_match``, and yields each play; checks what ``replay`` checks."""
+    deals = [_read_played(match.game, deal, f"deal {number}") for number, deal in enumerate(record["deals"], 1)]
+    yield from replayed(match, deals)
     found = match.record()
     _check_same(record, found, "the record")
     match.notes = _others(record, {*found, "options"})
     for deal, told, played in zip(match.deals, record["deals"], found["deals"], strict=True):
         deal.notes = _others(told, set(played))
-    return match
+
+
+def _read_played(game: Game, deal: Mapping[str, Any], where: str) -> Deal:
+    """What was played in a deal of a record."""
+    for key in _NEEDED_OF_A_DEAL:
+        if key not in deal:
+            raise InputError(f"{where}: the deal of a record has {key!r}, and this one has not")
+    listed, actions = deal["actions"], list[tuple[int, int]]()
+    if not isinstance(listed, (list, tuple)):
+        raise InputError(f"{where}: expected 'actions', a list of [seat, card], not {listed!r}")
+    for count, action in enumerate(listed, 1):
+        if not isinstance(action, (list, tuple)) or len(action) != 2:
+            raise InputError(f"{where}, play {count}: expected [seat, card], not {action!r}")
+        try:
+            actions.append((action[0], game.deck.parse(action[1])))
+        except ValueError as error:
+            raise InputError(f"{where}, play {count}: {error}") from None
+    return Deal(actions=actions, score=deal["score"])
 
 
 def _check_same(told: object, found: object, where: str) -> None:
@@ -74,39 +93,21 @@ def _others(told: Mapping[str, object], known: Set[str]) -> dict[str, object]:
     return {key: value for key, value in told.items() if key not in known}
 
 
-def start_match(record: object, deals: object, whole: bool) -> Match:
-    """The match of a record before its first card: the whole match, or a match of one deal."""
+def start_match(record: Mapping[str, Any] | Record) -> Match:
+    """The match of a record before its first card.
+
+    Raises:
+        ValueError: if it is not a record, or its cards cannot be dealt; says why.
+    """
     if not isinstance(record, Mapping):
         raise InputError(f"a record: expected a dict such as record() returns, not {type(record).__name__}")
     for key, kind in _NEEDED.items():
         if not isinstance(record.get(key), kind):
             raise InputError(f"a match record has {key!r}, a {kind.__name__}; found {record.get(key)!r}")
-    num_deals, options = record.get("num_deals") if whole else 1, record.get("options", {})
+    options, seed = record.get("options", {}), record.get("seed")
     if not isinstance(options, Mapping):
         raise InputError(f"a match record has 'options', a dict; found {options!r}")
-    game = load_game(record["game"], record["num_players"], num_deals, **options)
+    game = load_game(record["game"], record["num_players"], record.get("num_deals"), **options)
     if record["version"] != game.type.version:
         raise InputError(f"this is a record of version {record['version']}; the rules here are {game.type.version}")
-    seed = record.get("seed")
-    return Match(game, 0 if seed is None else checked_seed(seed), read_deals(game, deals, where="deals"))
-
-
-def play_deal(match: Match, number: int, deal: Mapping[str, object]) -> None:
-    """Plays the actions of one deal of a record, checking each."""
-    before, actions = len(match.deals), deal.get("actions", [])
-    if not isinstance(actions, (list, tuple)):
-        raise InputError(f"deal {number + 1}: expected 'actions', a list of [seat, card], not {actions!r}")
-    for play, action in enumerate(actions):
-        where = f"deal {number + 1}, play {play + 1}"
-        if not isinstance(action, (list, tuple)) or len(action) != 2:
-            raise InputError(f"{where}: expected [seat, card], not {action!r}")
-        seat, card = action
-        acts = int(match.states["seat"][0])
-        if match.over or len(match.deals) > before:
-            raise InputError(f"{where}: the deal was over before it")
-        if seat != acts:
-            raise InputError(f"{where}: it is player_{acts}'s turn to {match.phase}, not player_{seat}'s")
-        try:
-            match.step(match.game.deck.parse(card))
-        except ValueError as error:
-            raise InputError(f"{where}: {error}") from None
+    return Match(game, 0 if seed is None else checked_seed(seed), read_deals(game, record["deals"], where="deals"))

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from trick_envs.engine.inspect import dealt
-from trick_envs.matches.events import CardPlayed, DealScored, Play, TrickTaken, items_told, plays_of
+from trick_envs.matches.events import CardPlayed, DealScored, Play, TrickTaken, items_told
 from trick_envs.matches.record import Record
-from trick_envs.matches.replay import replay
+from trick_envs.matches.replay import plays_in, start_match
 
 
 def narrate(record: Mapping[str, Any] | Record) -> str:
@@ -17,11 +17,11 @@ def narrate(record: Mapping[str, Any] | Record) -> str:
     Raises:
         ValueError: as ``replay`` does.
     """
-    match = replay(record)
-    lines = [f"{match.game.title}, {match.game.num_players} players, seed {record.get('seed')}"]
-    narrators = [_Narrator() for _ in match.deals]
-    for done in plays_of(match):
+    match = start_match(record)
+    narrators = [_Narrator() for _ in record["deals"]]
+    for done in plays_in(record, match):
         narrators[done.deal].note(done)
+    lines = [f"{match.game.title}, {match.game.num_players} players, seed {record.get('seed')}"]
     for number, (deal, narrator) in enumerate(zip(match.deals, narrators, strict=True), 1):
         hands, stock = dealt(match.game, deal.order)
         lines += ["", f"deal {number}, dealt by player_{deal.dealer}"]

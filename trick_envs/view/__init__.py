@@ -1,7 +1,8 @@
 """What one observer sees of a table, as plain data, and drawings of it."""
 
+from trick_envs.view.look import table_view
 from trick_envs.view.picture import avatar_svg, card_svg, image_tag, rgb_array, svg, tips
-from trick_envs.view.table import SeatView, TableView, table_view
+from trick_envs.view.table import SeatView, TableView
 from trick_envs.view.text import ansi
 
 TableView._repr_html_ = image_tag

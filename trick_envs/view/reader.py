@@ -16,7 +16,8 @@ from trick_envs.engine.history import DEAL, HIDDEN_CARD, MIDDLE, SEE, Events
 from trick_envs.engine.registry import load_game
 from trick_envs.engine.state import FOLLOW, LEAD, OVER, PASS, PHASES, PICK, States
 from trick_envs.view.guide import Guide, guide_of, rule_words
-from trick_envs.view.table import Kinds, SeatView, TableView, table_view
+from trick_envs.view.look import table_view
+from trick_envs.view.table import Kinds, SeatView, TableView
 from trick_envs.view.words import card_words, counted, listed, signed, suit_name
 
 MOST_WORDS = 800  # of the rules

@@ -10,8 +10,9 @@ from trick_envs.engine.state import States
 from trick_envs.games.double_deck_whist.rules import HALF, MAJORITY
 from trick_envs.view.cards import face
 from trick_envs.view.pen import Area, Pen
+from trick_envs.view.sentences import highest_of_suit
 from trick_envs.view.style import BACK, FAINT, GOLD, INK, suit_style
-from trick_envs.view.table import SeatView, TableView, highest_of_suit
+from trick_envs.view.table import SeatView, TableView
 from trick_envs.view.words import ScoreItem, card_words, counted, sentence, suit_name
 
 PANEL, PHONE_PANEL = ("right", 160), 70

@@ -7,7 +7,8 @@ from dataclasses import replace
 from trick_envs.engine.game import Game
 from trick_envs.engine.state import States
 from trick_envs.games.hearts.rules import ALL_POINTS, JACK_POINTS, NO_TRICK_POINTS, PASSED, QUEEN_POINTS, TRICKS
-from trick_envs.view.table import TableView, highest_of_suit
+from trick_envs.view.sentences import highest_of_suit
+from trick_envs.view.table import TableView
 from trick_envs.view.words import ScoreItem, counted
 
 DIRECTIONS = ("nobody passes", "to the left", "across", "to the right")

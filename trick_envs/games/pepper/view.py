@@ -8,8 +8,9 @@ from dataclasses import replace
 from trick_envs.engine.game import Game
 from trick_envs.engine.state import States
 from trick_envs.view.pen import Area, Pen, measure, smooth
+from trick_envs.view.sentences import highest_of_suit, with_the_hand
 from trick_envs.view.style import suit_style
-from trick_envs.view.table import SeatView, TableView, highest_of_suit, with_the_hand
+from trick_envs.view.table import SeatView, TableView
 from trick_envs.view.words import ScoreItem, counted, listed, suit_name
 
 POD = smooth(

@@ -9,8 +9,9 @@ from trick_envs.engine.game import Game
 from trick_envs.engine.state import States
 from trick_envs.games.tricky_express.rules import DEALS, EXCHANGED, GIVEN, GOT, STATIONS
 from trick_envs.view.pen import Area, Pen
+from trick_envs.view.sentences import highest_of_suit
 from trick_envs.view.style import CREAM, FAINT, INK, SEATS, suit_style
-from trick_envs.view.table import SeatView, TableView, highest_of_suit
+from trick_envs.view.table import SeatView, TableView
 from trick_envs.view.words import ScoreItem
 
 PANEL, PHONE_PANEL = ("top", 78), 64

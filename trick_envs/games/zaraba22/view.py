@@ -9,8 +9,9 @@ from trick_envs.engine.game import Game
 from trick_envs.engine.state import States
 from trick_envs.games.zaraba22.rules import CRASH, CRASHED
 from trick_envs.view.pen import Area, Pen
+from trick_envs.view.sentences import follow, highest_of_suit, with_the_hand
 from trick_envs.view.style import EDGE, FAINT, GOLD, INK, PAPER, WINE, suit_style
-from trick_envs.view.table import SeatView, TableView, follow, highest_of_suit, with_the_hand
+from trick_envs.view.table import SeatView, TableView
 from trick_envs.view.words import ScoreItem, card_words, counted, listed, of_suit, sentence, suit_name
 
 PANEL, PHONE_PANEL = ("right", 252), 62

@@ -10,13 +10,13 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from trick_envs.engine.deal import Trick
 from trick_envs.engine.game import Game
 from trick_envs.engine.state import PHASES, States
 from trick_envs.errors import InputError
 from trick_envs.matches.events import Play, match_after, number_of_plays, plays_of
 from trick_envs.matches.match import Match
 from trick_envs.matches.replay import replay
-from trick_envs.matches.viewing import previous_trick
 from trick_envs.play.characters import names_in
 from trick_envs.play.hints import Hint, advisor_of
 from trick_envs.play.review import Belief, OnProgress, belief, duplicate, review
@@ -24,7 +24,7 @@ from trick_envs.play.session import default_player
 from trick_envs.play.web.frames import Snapshot, shot
 from trick_envs.play.web.validation import MAX_DEALS, MAX_PLAYS, ApiError, checked_player
 from trick_envs.view import table_view
-from trick_envs.view.table import Plays, seat_name
+from trick_envs.view.table import seat_name
 
 REVIEW_SECONDS = 120.0  # after which a review on the page judges no further decision
 _LOG = logging.getLogger("trick_envs.serve")
@@ -45,7 +45,7 @@ class Step:
     """
 
     states: States
-    previous: tuple[Plays, int] | tuple[()]
+    previous: Trick | None
     number: int
     deal: int
     seat: int = -1
@@ -104,7 +104,7 @@ class Replay:
                 self.steps.append(replace(step, end=done))
         match = self.match
         last = len(match.deals) - 1
-        self.steps.append(Step(match.states.copy(), previous_trick(match), number_of_plays(match), last))
+        self.steps.append(Step(match.states.copy(), match.last_trick, number_of_plays(match), last))
         self._hints: dict[int, Hint] = {}
         self.job: ReviewJob | None = None
 
@@ -152,7 +152,7 @@ class Replay:
                     tricks.append({"name": group, "plays": [], "end": None, "taker": None})
                 tricks[-1]["plays"].append([number, step.seat, game.deck.format(step.action), phase])
             else:
-                tricks[-1].update(end=number, taker=step.end.trick[1] if step.end.trick else None)
+                tricks[-1].update(end=number, taker=step.end.trick.taker if step.end.trick else None)
         return {
             "names": list(self.match.names) or [seat_name(seat) for seat in range(game.num_players)],
             "steps": len(self.steps),
