@@ -12,6 +12,7 @@
 | ``PATH.onnx+rollout:N`` | search in which the policy plays on in N sampled worlds (``trick_envs/agents/rollout.py``) |
 | ``pretrained`` | the policy that comes with the game, for its number of players; also ``:sample``, ``+ismcts:N`` |
 | ``program:PATH?ARGUMENT&…`` | a program of its own, in any language (``trick_envs/agents/program.py``) |
+| ``llm:MODEL@URL?ARGUMENT&…`` | a language model behind an OpenAI-compatible endpoint (``trick_envs/agents/llm.py``) |
 | ``NAME``, ``package.module:function`` | a player of your own: an installed plug-in, or an importable function |
 
 A plug-in is an entry point in the group ``trick_envs.agents``. Like ``package.module:function``, it names a function
@@ -38,6 +39,7 @@ from trick_envs.errors import InputError, InputTypeError
 
 METHODS = ("pimc", "ismcts", "cheat")
 PROGRAM = "program:"
+LLM = "llm:"
 ROLLOUT = "rollout"  # a search that needs a policy
 # What ``search:N`` means. At equal time (ismcts:1000 against pimc:200 or pimc:100) better in Zaraba 22 and Whist, by
 # 1.5 and 1.2 points per deal; no measurable difference in the other games.
@@ -87,7 +89,7 @@ def parse_spec(text: str) -> Spec:
     Raises:
         ValueError: for an invalid search, or one that lacks the policy it needs; lists what is allowed.
     """
-    if text.startswith(PROGRAM):
+    if text.startswith((PROGRAM, LLM)):
         return Spec(text)
     two = ".onnx+" in text or text.startswith(f"{PRETRAINED}+")
     base, plus, search = text.rpartition("+") if two else ("", "", "")
@@ -126,6 +128,10 @@ def make_agent(spec: str, game: Game, seed: int = 0, files: PolicyFiles | None =
         from trick_envs.agents.program import ProgramAgent
 
         return ProgramAgent(spec, game, seed)
+    if spec.startswith(LLM):
+        from trick_envs.agents.llm import LLMAgent
+
+        return LLMAgent(spec, game, seed)
     baseline: Agent | None = None
     file = parsed.policy_file(game)
     if file is not None:
@@ -154,7 +160,7 @@ def make_agent(spec: str, game: Game, seed: int = 0, files: PolicyFiles | None =
         raise InputError(
             f"{spec!r} is no player: expected 'random', 'greedy'{others}, a search such as 'pimc:100', a path to a "
             "policy.onnx or 'pretrained' (':sample' behind it draws from its distribution instead of playing its best "
-            "action, '+ismcts:100' searches), 'program:PATH', or 'package.module:function'"
+            "action, '+ismcts:100' searches), 'program:PATH', 'llm:MODEL@URL', or 'package.module:function'"
         )
     agent = factory(game, seed)
     if not callable(getattr(agent, "act", None)):

@@ -37,7 +37,9 @@ out, err = Console(markup=False), Console(stderr=True, markup=False)  # names ma
 # The extra that has a library.
 EXTRAS = {
     "matplotlib": "evaluate",
+    "minari": "minari",
     "onnxruntime": "play",
+    "openai": "llm",
     "ray": "ray",
     "jinja2": "report",
     "starlette": "serve",

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from trick_envs.agents.llm import Usage, usage_in
+from trick_envs.agents.spec import LLM
 from trick_envs.cli.base import (
     ArenaFolderOption,
     DealsOption,
@@ -97,13 +99,17 @@ def evaluate(
     results = [standings.results[player, opponent] for opponent in specs[1:]]
     verdicts = [result.verdict(half_width) for result in results] if until_decided else []
     out.print(results_table(results, standings.title, verdicts))
+    asked = _usage(plan, target)
+    for spec, cost in asked.items():
+        out.print(f"{spec}: {cost.told}", highlight=False, soft_wrap=True)
     out.print(f"deals saved in: {target}", highlight=False, soft_wrap=True)
     if json_file is not None:
         head = {**standings.about(), **({"seatings": seatings} if seatings != "alone" else {})}
         entries = [result.as_dict() for result in results]
         if until_decided:
             entries = [{**entry, "verdict": verdict} for entry, verdict in zip(entries, verdicts, strict=True)]
-        write_json(json_file, {**head, "results": entries})
+        costs = {"language_models": {spec: cost.as_dict() for spec, cost in asked.items()}} if asked else {}
+        write_json(json_file, {**head, "results": entries, **costs})
 
 
 @app.command(cls=RayCommand)
@@ -167,6 +173,13 @@ def _arena_folder(plan: Plan) -> Path:
     return Path("runs") / f"arena-{plan.game.name}-{plan.game.num_players}{seed}{seats}{split}"
 
 
+def _usage(plan: Plan, folder: Path) -> dict[str, Usage]:
+    """What the language models of a plan have cost so far."""
+    specs = [player.spec for player in plan.players if player.spec.startswith(LLM)]
+    found = usage_in(folder) if specs else {}
+    return {spec: found.get(spec, Usage()) for spec in specs}
+
+
 def play_schedule(plan: Plan, folder: Path, workers: int, ray: str | None) -> Standings:
     """Plays a plan, with a progress bar."""
     if ray not in (None, "local") and workers > 1:
@@ -178,6 +191,8 @@ def play_schedule(plan: Plan, folder: Path, workers: int, ray: str | None) -> St
         task = bar.add_task(plan.game.name, total=None, note="")
 
         def show(done: int, total: int, pair: Pair) -> None:
-            bar.update(task, completed=done, total=total, note=pair.note)
+            tokens = sum(cost.tokens for cost in _usage(plan, folder).values())
+            left = f"; {tokens:,} tokens, about {tokens * (total - done) // max(done, 1):,} to come" if tokens else ""
+            bar.update(task, completed=done, total=total, note=f"{pair.note}{left}")
 
         return play_arena(plan, folder, workers, show, ray)

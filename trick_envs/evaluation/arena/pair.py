@@ -13,6 +13,7 @@ import numpy as np
 from trick_envs.agents import Actions, Agent
 from trick_envs.agents.agent import observation_for
 from trick_envs.agents.policy_files import PolicyFiles, make_agent_from
+from trick_envs.agents.spec import LLM
 from trick_envs.engine.batch import BatchEnv
 from trick_envs.engine.game import Game
 from trick_envs.errors import InputError
@@ -116,6 +117,8 @@ def _agent(player: Player, game: Game, files: PolicyFiles) -> Agent:
     if (player, game) in _agents:
         return _agents[player, game]
     agent = _agents[player, game] = make_agent_from(files, player.spec, game)
+    if player.spec.startswith(LLM):  # nothing to compile, and every question costs
+        return agent
     games = BatchEnv(game.name, 1, game.num_players, 1, "score", observation=observation_for(agent), **game.options)
     games.reset(0)
     choose_actions(games, (agent,), np.zeros((1, game.num_players), np.int64), np.zeros(1, np.int64))  # compiles it

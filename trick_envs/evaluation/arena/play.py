@@ -6,6 +6,7 @@ from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from pathlib import Path
 
+from trick_envs.agents.llm import answers_in
 from trick_envs.agents.policy_files import read_policy_files
 from trick_envs.evaluation.arena.log import LOG, Log
 from trick_envs.evaluation.arena.pair import Chunk, Pair, play_chunk
@@ -26,7 +27,7 @@ def play_arena(
 
     Args:
         plan: from ``make_plan``.
-        folder: where finished chunks are saved, and read from.
+        folder: where finished chunks are saved, and read from, and what language models are asked and answer.
         workers: number of processes; the table is the same for any number.
         on_progress: called with the number of deals that count so far, the number that may be needed, and the pair
             that has just played.
@@ -38,7 +39,7 @@ def play_arena(
         ChildProcessError: if a process died; finished chunks are saved.
         KeyboardInterrupt: on Ctrl-C; finished chunks are saved.
     """
-    with locked(folder):
+    with locked(folder), answers_in(folder):
         return _play(plan, folder, workers, on_progress, ray)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import trick_envs
 from trick_envs.agents import Agent, make_agent
-from trick_envs.agents.spec import PROGRAM, parse_spec
+from trick_envs.agents.spec import LLM, PROGRAM, parse_spec
 from trick_envs.engine.cache import compiled_digest
 from trick_envs.engine.game import Game
 from trick_envs.errors import InputError
@@ -56,7 +56,7 @@ class Player:
     @property
     def searches(self) -> bool:
         """Whether it is so slow that each of its deals is saved at once."""
-        return parse_spec(self.spec).method is not None or self.spec.startswith(PROGRAM)
+        return parse_spec(self.spec).method is not None or self.spec.startswith((PROGRAM, LLM))
 
 
 @dataclass(frozen=True)
