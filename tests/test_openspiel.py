@@ -73,16 +73,16 @@ def information_sets(sizes: tuple[Any, ...]) -> dict[str, list[Any]]:
 
 def dealt(game: Any, *hands: str) -> Any:
     """The state in which these hands were dealt."""
-    state, parse = game.new_initial_state(), game.variant.deck.parse
+    state, parse = game.new_initial_state(), game.game.deck.parse
     for hand in hands:
-        wanted = tuple(sorted(parse(card) for card in hand.split()))
-        state.apply_action(list(game.variant.hands(state.position.hands)).index(wanted))
+        for card in sorted(parse(card) for card in hand.split()):
+            state.apply_action(card)
     return state
 
 
 def play(state: Any, *cards: str) -> Any:
     for card in cards:
-        state.apply_action(state.position.variant.deck.parse(card))
+        state.apply_action(state.position.game.deck.parse(card))
     return state
 
 
@@ -119,12 +119,28 @@ def test_every_deal_is_there_once_and_as_likely(sizes: tuple[Any, ...]) -> None:
 
 
 def test_the_default_deals_560_times() -> None:
-    game = small("pepper")  # 8 cards: 56 hands for seat 0, and then 10 for seat 1
+    """8 cards: 56 hands for seat 0, and then 10 for seat 1, card by card in ascending order."""
+    game = small("pepper")
+    assert game.max_chance_outcomes() == 8
+    deals = []
+
+    def deal(state: Any) -> None:
+        if not state.is_chance_node():
+            deals.append(state)
+            return
+        for outcome, _ in state.chance_outcomes():
+            deal(state.child(outcome))
+
     state = game.new_initial_state()
-    assert len(state.chance_outcomes()) == game.max_chance_outcomes() == 56
-    assert state.action_to_string(0) == "player_0 gets 1R 2R 3R"
-    assert len(state.child(0).chance_outcomes()) == 10
-    assert str(dealt(game, "2R 4R 1Y", "1R 2Y 4Y")) == "0 2R 4R 1Y | 1 1R 2Y 4Y | "
+    assert state.chance_outcomes() == [(card, ways / 56) for card, ways in enumerate((21, 15, 10, 6, 3, 1))]
+    assert state.action_to_string(0) == "player_0 gets 1R"
+    deal(state)
+    assert len(deals) == 560
+    assert len({tuple(each.position.hands[0]) for each in deals}) == 56
+    assert all(hand == tuple(sorted(hand)) for each in deals for hand in each.position.hands)
+    assert str(dealt(game, "2R 4R 1Y", "1R 2Y 4Y")) == (
+        "hand 0: 2R 4R | hand 1: 2Y 4Y | table:  | pile 0:  | pile 1:  | front 0: 1Y | front 1: 1R | played: "
+    )
 
 
 @every_variant
@@ -166,11 +182,12 @@ def test_legal_actions_ascend_and_returns_add_up_to_nothing(sizes: tuple[Any, ..
 )
 def test_play_and_points_are_those_of_the_rule_page(sizes: tuple[Any, ...]) -> None:
     game, rng = small(*sizes), np.random.default_rng(1)
-    deck, n = game.variant.deck, sizes[1]
+    deck, n = game.game.deck, sizes[1]
     for _ in range(30):
         state = game.new_initial_state()
         while state.is_chance_node():
-            state.apply_action(int(rng.integers(len(state.chance_outcomes()))))
+            cards, chances = zip(*state.chance_outcomes(), strict=True)
+            state.apply_action(int(rng.choice(cards, p=chances)))
         hands = state.position.hands
         stock = set(deck.cards).difference(*hands)
         deal = {"hands": [list(map(deck.format, hand)) for hand in hands], "stock": deck.format_all(stock), "dealer": 0}
@@ -230,7 +247,9 @@ def test_an_information_state_says_what_the_seat_knows() -> None:
     assert state.information_state_string(1) == (
         "player_1 | hand 1: 2Y 4Y | pile 0: 2R | front 0: 1R 1Y | played: 0 2R, 1 1R, 0 4R"
     )
-    assert state.observation_string(1) == "player_1 | hand 1: 2Y 4Y | pile 0: 2R | front 0: 1R 1Y | played: 0 4R"
+    places, _, digest = state.observation_string(1).rpartition(" | ")
+    assert places == "player_1 | hand 1: 2Y 4Y | pile 0: 2R | front 0: 1R 1Y | trick: 0 4R"
+    assert len(digest) == 16
 
 
 def test_the_leader_thinks_every_hand_possible_that_shows_the_same_peppers() -> None:
@@ -275,7 +294,7 @@ def test_observers_have_named_parts() -> None:
     observer.set_from(state, 1)
     assert observer.dict["player"].tolist() == [0, 1]
     assert observer.dict["observation"][:8].tolist() == [0, 0, 0, 0, 0, 1, 0, 1]  # own hand
-    assert np.argwhere(observer.dict["plays"]).tolist() == [[0, 1]]
+    assert np.argwhere(observer.dict["plays"]).tolist() == [[0, 0], [0, 3]]  # 2 of the two suits and four ranks
     assert set(make_observation(game).dict) == {"player", "observation"}
     with pytest.raises(ValueError, match="public and the player's own cards"):
         make_observation(game, pyspiel.IIGObservationType(True, False, pyspiel.PrivateInfoType.ALL_PLAYERS))
@@ -294,9 +313,11 @@ def test_openspiels_search_plays_it() -> None:
     bot = ismcts.ISMCTSBot(game, mcts.RandomRolloutEvaluator(1, rng), 2.0, 20, random_state=rng)
     state = game.new_initial_state()
     while not state.is_terminal():
-        state.apply_action(
-            int(rng.randint(len(state.chance_outcomes()))) if state.is_chance_node() else bot.step(state)
-        )
+        if state.is_chance_node():
+            cards, chances = zip(*state.chance_outcomes(), strict=True)
+            state.apply_action(int(rng.choice(cards, p=chances)))
+        else:
+            state.apply_action(bot.step(state))
     assert len(state.position.plays) >= 4
 
 
@@ -338,11 +359,11 @@ def test_openspiel_finds_the_games_by_name() -> None:
     assert NAMES == ("donguri", "pepper", "zaraba22")
     game = pyspiel.load_game("trick_envs_pepper(num_players=3,suits=1,ranks=7,hand_size=2,lead_peppers=True)")
     assert game.num_players() == 3
-    assert game.variant.options == {"lead_peppers": True}
-    assert pyspiel.load_game("trick_envs_donguri").variant is small("donguri").variant
+    assert game.game.options == {"lead_peppers": True}
+    assert pyspiel.load_game("trick_envs_donguri").game is small("donguri").game
     again = pickle.loads(pickle.dumps(game))
     assert str(again) == str(game)
-    assert again.variant is game.variant
+    assert again.game is game.game
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 import pickle
-from collections import defaultdict
+from collections import Counter, defaultdict
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -17,6 +20,7 @@ from open_spiel.python.algorithms import ismcts, mcts
 
 from trick_envs.engine.registry import game_names
 from trick_envs.interfaces.openspiel import full
+from trick_envs.interfaces.openspiel.position import next_cards
 
 
 def deal(state: Any, rng: np.random.Generator) -> Any:
@@ -54,25 +58,63 @@ def test_openspiels_own_checks_pass(name: str, players: int) -> None:
 
 
 @every_game
-def test_every_card_is_dealt_once_per_copy_with_the_chance_of_those_left(name: str) -> None:
-    game = full(name)
-    deck, state, rng = game.game.deck, game.new_initial_state(), np.random.default_rng(1)
-    dealt: dict[int, int] = defaultdict(int)
+def test_hands_are_dealt_in_ascending_order_and_all_deals_are_as_likely(name: str) -> None:
+    """Hands as sets, two copies of a kind as two cards; the stock has an order."""
+    game, rng = full(name), np.random.default_rng(1)
+    deck, size, held = game.game.deck, game.game.hand_size, game.game.hand_size * game.num_players()
+    state = game.new_initial_state()
+    hand, before = list[int](), Counter[int]()
+    left = Counter(dict.fromkeys(range(deck.kinds), deck.copies))
+    expected, found = Fraction(1), 0.0
     for number in range(deck.size):
         assert state.is_chance_node()
-        left = deck.size - number
-        assert dict(state.chance_outcomes()) == pytest.approx(
-            {kind: (deck.copies - dealt[kind]) / left for kind in range(deck.kinds) if dealt[kind] < deck.copies}
-        )
         outcomes, chances = zip(*state.chance_outcomes(), strict=True)
-        card = int(rng.choice(outcomes, p=chances))
-        seat = number // game.game.hand_size
-        whose = f"player_{seat} gets " if seat < game.num_players() else "stock: "
+        assert list(outcomes) == sorted(set(outcomes))
+        assert sum(chances) == pytest.approx(1)
+        assert all(left[kind] for kind in outcomes)
+        if number % size == 0 or number >= held:
+            hand, before = [], left.copy()
+        assert all(kind >= (hand or [0])[-1] for kind in outcomes)
+        card = int(rng.choice(outcomes, p=np.array(chances) / sum(chances)))
+        whose = f"player_{number // size} gets " if number < held else "stock: "
         assert state.action_to_string(card) == whose + deck.format(card)
-        dealt[card] += 1
+        found += math.log(chances[outcomes.index(card)])
+        hand.append(card)
+        if number >= held:
+            expected *= Fraction(left[card], deck.size - number)
+        elif len(hand) == size:  # as many times as there are copies to choose from
+            ways = math.prod(math.comb(before[kind], count) for kind, count in Counter(hand).items())
+            expected *= Fraction(ways, math.comb(before.total(), size))
+        left[card] -= 1
         state.apply_action(card)
-    assert set(dealt.values()) == {deck.copies}
+    assert set(left.values()) == {0}
     assert not state.is_chance_node()
+    assert found == pytest.approx(math.log(expected.numerator) - math.log(expected.denominator))
+
+
+@pytest.mark.parametrize("copies", [1, 2])
+def test_every_hand_is_dealt_once_with_its_exact_probability(copies: int) -> None:
+    """Against all hands, counted one by one, also where some cards are gone already."""
+    rng = np.random.default_rng(copies)
+    for size in (1, 2, 3, 4):
+        left = [int(number) for number in rng.integers(0, copies + 1, size=6)] + [copies]
+        cards = [kind for kind, count in enumerate(left) for _ in range(count)]
+        counted = Counter(itertools.combinations(cards, size))  # ascending, as kinds
+        chances: dict[tuple[int, ...], float] = {}
+
+        def deal(hand: tuple[int, ...], rest: list[int], chance: float) -> None:
+            if len(hand) == size:  # noqa: B023
+                assert hand not in chances  # noqa: B023
+                chances[hand] = chance  # noqa: B023
+                return
+            last = hand[-1] if hand else -1
+            for kind, its in next_cards(rest, last, hand.count(last), size - len(hand)):  # noqa: B023
+                after = [count - (each == kind) for each, count in enumerate(rest)]
+                deal((*hand, kind), after, chance * its)
+
+        if len(cards) >= size:
+            deal((), left, 1.0)
+            assert chances == pytest.approx({hand: n / counted.total() for hand, n in counted.items()})
 
 
 @every_table

@@ -164,17 +164,17 @@ def _openspiel(game: str, num_players: int) -> float:
     """``legal_actions`` and ``apply_action``, as OpenSpiel's algorithms in Python call them."""
     from trick_envs.interfaces.openspiel import full
 
-    table, draw = full(game, num_players), random.Random(0).random
+    table, rng = full(game, num_players), random.Random(0)
 
     def work() -> int:
         state, decisions = table.new_initial_state(), 0
         while not state.is_terminal():
             if state.is_chance_node():
-                cards = state.chance_outcomes()
-                state.apply_action(cards[int(draw() * len(cards))][0])
+                cards, chances = zip(*state.chance_outcomes(), strict=True)
+                state.apply_action(rng.choices(cards, chances)[0])
             else:
                 legal = state.legal_actions()
-                state.apply_action(legal[int(draw() * len(legal))])
+                state.apply_action(legal[int(rng.random() * len(legal))])
                 decisions += 1
         return decisions
 

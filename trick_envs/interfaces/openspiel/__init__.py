@@ -4,14 +4,13 @@
     full("pepper", num_players=5)  # a pyspiel.Game
     exploitabilities(small("pepper", num_players=2, suits=2, ranks=4, hand_size=3))
 
-A game at full size is one deal, dealt by seat 0 card by card: every card is a chance node. It is made for algorithms
-that sample.
+A game is one deal, dealt by seat 0: every card is a chance node, hand after hand, each in ascending order, with the
+exact probability that the card is the next one of such a hand; then the stock, in its own order. A terminal state pays
+what the environments pay for ``reward="zero_sum"``: the points of the seat less the mean of all seats' points. Games at
+full size are made for algorithms that sample.
 
-A variant is a game at a smaller table: fewer suits, fewer ranks (the lowest ones), smaller hands, one deal, two seats
-if you like. Rules, records and kernels are the game's own. Seat 0 deals: each seat's hand is a chance node, with an
-outcome for every hand that the seat may get; cards that no hand gets have no order. A terminal state pays what the
-environments pay for ``reward="zero_sum"``, at full size as well: the points of the seat less the mean of all seats'
-points.
+A variant is the same with another deck: fewer suits, fewer ranks (the lowest ones), smaller hands, two seats if you
+like; cards that no hand gets have no order. Rules, records and kernels are the game's own.
 
 Once this module is imported, ``pyspiel.load_game`` finds the games, too: ``"trick_envs_full_pepper(num_players=5)"``,
 ``"trick_envs_pepper(suits=2,ranks=4)"``.
@@ -29,21 +28,17 @@ try:
 except ImportError as error:
     raise MissingExtraError("games for OpenSpiel need OpenSpiel: pip install 'trick_envs[openspiel]'") from error
 
-from trick_envs.interfaces.openspiel.full_size import FULL_GAMES, FullGame, FullState, full
-from trick_envs.interfaces.openspiel.game import GAMES, Observer, SmallGame, SmallState, small
+from trick_envs.interfaces.openspiel.game import DealGame, DealObserver, DealState, full, small
+from trick_envs.interfaces.openspiel.position import Position
 from trick_envs.interfaces.openspiel.solving import exploitabilities, greedy_policy
-from trick_envs.interfaces.openspiel.variant import NAMES, Position, Variant, load_variant
+from trick_envs.interfaces.openspiel.variant import NAMES, Variant, load_variant
 
 __all__ = [
-    "FULL_GAMES",
-    "GAMES",
     "NAMES",
-    "FullGame",
-    "FullState",
-    "Observer",
+    "DealGame",
+    "DealObserver",
+    "DealState",
     "Position",
-    "SmallGame",
-    "SmallState",
     "Variant",
     "exploitabilities",
     "full",

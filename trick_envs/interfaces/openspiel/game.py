@@ -1,78 +1,138 @@
-"""The variants as games of OpenSpiel: game, state, observer."""
+"""The games of OpenSpiel: one deal, at full size or small; game, state, observer, and their registration."""
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
+import numpy as np
 import pyspiel
 
-from trick_envs.engine.inspect import places
-from trick_envs.engine.registry import game_type
-from trick_envs.interfaces.openspiel.deal import DealGame, DealObserver, DealState, deal_type
-from trick_envs.interfaces.openspiel.variant import NAMES, SIZES, Hand, Position, load_variant
+from trick_envs.engine.cards import members
+from trick_envs.engine.game import Game
+from trick_envs.engine.inspect import places, trick_in
+from trick_envs.engine.registry import game_names, game_type, load_game
+from trick_envs.errors import InputError
+from trick_envs.interfaces.openspiel.position import CHANCE, TERMINAL, Position, moves
+from trick_envs.interfaces.openspiel.variant import NAMES, SIZES, Variant, all_open, load_variant
+
+_NOBODY = {CHANCE: pyspiel.PlayerId.CHANCE, TERMINAL: pyspiel.PlayerId.TERMINAL}
 
 
-class SmallGame(DealGame):
-    """A variant as a ``pyspiel.Game``. ``GAMES`` has a subclass for every game that has variants."""
+class DealGame(pyspiel.Game):
+    """A deal as a ``pyspiel.Game``. ``full`` and ``small`` make one.
+
+    Attributes:
+        name: the game.
+        is_small: whether it is a small variant.
+        game: what is played.
+        start: the position before the first card is dealt.
+    """
+
+    name: str
+    is_small: bool
 
     def __init__(self, params: dict[str, Any] | None = None) -> None:
-        options = {**SIZES, **game_type(self.name).options, **(params or {})}
-        sizes = {size: options.pop(size) for size in SIZES}
-        self.variant = variant = load_variant(self.name, *sizes.values(), tuple(options.items()))
-        hands = math.comb(variant.deck.size, variant.hand_size)
-        super().__init__(variant, _game_type(self.name), hands, {**sizes, **options})
+        given = {**_parameters(self.name, self.is_small), **(params or {})}
+        options = {each: given[each] for each in game_type(self.name).options}
+        if self.is_small:
+            self.game: Game = load_variant(self.name, *(given[size] for size in SIZES), tuple(options.items()))
+        else:
+            self.game = load_game(self.name, given["num_players"], 1, **options)
+        self.start, deck = Position.start(self.game), self.game.deck
+        most = float(deck.size * (len(deck.ranks) + 1))  # no card counts 2 more than its suit has cards
+        info = pyspiel.GameInfo(
+            num_distinct_actions=self.game.num_actions,
+            max_chance_outcomes=deck.kinds,
+            num_players=self.game.num_players,
+            min_utility=-most,
+            max_utility=most,
+            utility_sum=0.0,
+            max_game_length=self.most_plays,
+        )
+        super().__init__(_game_type(self.name, self.is_small), info, given)
+
+    @property
+    def most_plays(self) -> int:
+        """An upper bound on the decisions in a deal: every trick takes at least one card from a hand."""
+        return self.game.num_players**2 * self.game.hand_size
 
     def max_chance_nodes_in_history(self) -> int:
-        return self.variant.num_players
+        return self.game.deck.size
 
-    def new_initial_state(self) -> SmallState:
-        return SmallState(self)
+    def new_initial_state(self) -> DealState:
+        return DealState(self)
+
+    def make_py_observer(self, iig_obs_type: Any = None, params: dict[str, Any] | None = None) -> Any:
+        return DealObserver(self, iig_obs_type or pyspiel.IIGObservationType(perfect_recall=False), params)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return pyspiel.load_game, (str(self),)
 
 
-class SmallState(DealState):
+class DealState(pyspiel.State):
     """A ``Position`` as a ``pyspiel.State``."""
 
-    def __init__(self, game: SmallGame) -> None:
+    def __init__(self, game: DealGame) -> None:
         super().__init__(game)
-        variant = game.variant
-        self.position = Position.start(variant)
+        self.position = game.start
+
+    def current_player(self) -> int:
+        player = self.position.player
+        return player if player >= 0 else _NOBODY[player]
+
+    def is_terminal(self) -> bool:
+        return bool(self.position.player == TERMINAL)
+
+    def _legal_actions(self, player: int) -> list[int]:
+        return self.position.legal()
 
     def chance_outcomes(self) -> list[tuple[int, float]]:
-        variant = self.position.variant
-        count = math.comb(variant.deck.size - variant.hand_size * len(self.position.hands), variant.hand_size)
-        return [(outcome, 1.0 / count) for outcome in range(count)]
-
-    def _hand(self, outcome: int) -> Hand:
-        """The hand that belongs to an outcome of this chance node."""
-        return next(itertools.islice(self.position.variant.hands(self.position.hands), outcome, None))
+        return self.position.next_cards()
 
     def _apply_action(self, action: int) -> None:
         position = self.position
-        self.position = position.dealt(self._hand(action)) if position.dealing else position.played(action)
+        self.position = position.with_card(action) if position.player == CHANCE else position.played(action)
+
+    def returns(self) -> list[float]:
+        return list(self.position.returns)
 
     def _action_to_string(self, player: int, action: int) -> str:
-        deck = self.position.variant.deck
+        game, card = self.position.game, self.position.game.deck.format(action)
         if player != pyspiel.PlayerId.CHANCE:
-            return deck.format(action)
-        return f"player_{len(self.position.hands)} gets {' '.join(deck.format_all(self._hand(action)))}"
+            return card
+        seat = len(self.position.dealt) // game.hand_size
+        return f"player_{seat} gets {card}" if seat < game.num_players else f"stock: {card}"
 
     def __str__(self) -> str:
-        deck = self.position.variant.deck
-        hands = [f"{seat} {' '.join(deck.format_all(hand))}" for seat, hand in enumerate(self.position.hands)]
-        plays = [f"{seat} {deck.format(action)}" for seat, action in self.position.plays]
-        return " | ".join([*hands, ", ".join(plays)])
+        position, deck = self.position, self.position.game.deck
+        if position.dealing:
+            return " ".join(map(deck.format, position.dealt))
+        lies = [
+            f"{place}: {' '.join(deck.format_all(some))}"
+            for place, some in places(position.game, position.record).items()
+        ]
+        return " | ".join([*lies, _plays(position, None)])
 
-    def resample_from_infostate(self, player: int, sampler: Callable[[], float]) -> SmallState:
-        """A random state of the same information state; all deals that lead to one have the same probability."""
+    def resample_from_infostate(self, player: int, sampler: Callable[[], float]) -> DealState:
+        """A random state of the same information state; all deals that lead to one have the same probability.
+
+        At full size it is a sampled world (``Game.resample``): it can be played on and sampled again, and its
+        ``history()`` stays the one of this state.
+        """
+        if not isinstance(self.position.game, Variant):
+            state = self.clone()
+            state.position = self.position.resampled(player, np.random.default_rng(int(sampler() * 2**53)))
+            return state
         wanted = self.information_state_string(player)
-        while True:
+        while True:  # ``Game.resample`` knows nothing of cards that lie nowhere, and a variant is small
             state = self.get_game().new_initial_state()
-            for hand in self.position.drawn_anew(player, sampler):
-                state.apply_action(list(state.position.variant.hands(state.position.hands)).index(hand))
-            for _, action in self.position.plays:
+            for card in itertools.chain.from_iterable(self.position.hands_anew(player, sampler)):
+                state.apply_action(card)
+            for _, action, _ in self.position.plays:
                 if action not in state.legal_actions():
                     break
                 state.apply_action(action)
@@ -81,61 +141,136 @@ class SmallState(DealState):
                     return state
 
 
-class Observer(DealObserver):
+class DealObserver:
     """What a player sees: an observer of OpenSpiel.
 
-    The tensor has the seat, its observation as in the environments, and, for information states, every play so far,
-    which gives perfect recall. The string has the same contents as text.
+    The tensor has the seat, its observation as in the environments, and, for information states, every play that it
+    has seen. The string has the same contents as text. Its last piece is a digest of the observation; for information
+    states of all observations so far, which gives perfect recall, where plays and open cards do not say all.
 
     Attributes:
         tensor: ``float32``, flat.
-        dict: its parts: ``player`` (players,), ``observation`` (view_size,), ``plays`` (decision, action).
+        dict: its parts: ``player`` (players,), ``observation`` (D,), and, for information states only, ``plays``
+            (decision, suit and rank).
     """
 
-    @staticmethod
-    def sizes(game: SmallGame) -> tuple[int, int]:
-        return game.variant.view_size, game.variant.num_actions
+    def __init__(self, game: DealGame, iig_obs_type: Any, params: dict[str, Any] | None = None) -> None:
+        if params or not iig_obs_type.public_info or iig_obs_type.private_info != pyspiel.PrivateInfoType.SINGLE_PLAYER:
+            raise InputError("observers show what is public and the player's own cards, and have no parameters")
+        shapes: dict[str, tuple[int, ...]] = {
+            "player": (game.num_players(),),
+            "observation": (moves(game.game).size,),
+        }
+        if iig_obs_type.perfect_recall:
+            shapes["plays"] = (game.most_plays, len(game.game.deck.suits) + len(game.game.deck.ranks))
+        ends = list(itertools.accumulate(map(math.prod, shapes.values())))
+        self.tensor = np.zeros(ends[-1], np.float32)
+        parts = np.split(self.tensor, ends[:-1])
+        self.dict = {name: part.reshape(shape) for (name, shape), part in zip(shapes.items(), parts, strict=True)}
 
-    def set_from(self, state: SmallState, player: int) -> None:
-        position = state.position
+    def set_from(self, state: DealState, player: int) -> None:
+        position, deck = state.position, state.position.game.deck
         self.tensor[:] = 0.0
         self.dict["player"][player] = 1.0
-        self.dict["observation"][:] = position.variant.view(position.record, player)
+        self.dict["observation"][:] = position.view(player)
         if "plays" in self.dict:
-            for row, (_, action) in zip(self.dict["plays"], position.plays, strict=False):
-                row[action] = 1.0
+            plays, ranks, width = self.dict["plays"].reshape(-1), len(deck.ranks), len(deck.suits) + len(deck.ranks)
+            known = [(row, action) for row, (_, action, by) in enumerate(position.plays) if by >> player & 1]
+            plays[[row * width + action // ranks for row, action in known]] = 1.0
+            plays[[row * width + len(deck.suits) + action % ranks for row, action in known]] = 1.0
 
-    def string_from(self, state: SmallState, player: int) -> str:
-        position = state.position
-        variant, record, deck = position.variant, position.record[0], position.variant.deck
-        lies = {
-            place: cards
-            for place, cards in places(variant, position.record).items()
-            if cards and place != "table" and (place == f"hand {player}" or not place.startswith("hand"))
-        }
-        trick = zip(record.trick_seat, map(deck.kind, record.trick[: record.trick_size]), strict=False)
-        plays = position.plays if "plays" in self.dict else trick
-        pieces = [f"{place}: {' '.join(deck.format_all(cards))}" for place, cards in lies.items()]
-        pieces.append("played: " + ", ".join(f"{seat} {deck.format(action)}" for seat, action in plays))
+    def string_from(self, state: DealState, player: int) -> str:
+        position, deck = state.position, state.position.game.deck
+        pieces = [f"{place}: {' '.join(deck.format_all(some))}" for place, some in _visible(position, player) if some]
+        if "plays" in self.dict:
+            pieces.append(_plays(position, player))
+            if not all_open(position.game.type):
+                pieces.append(position.digest(player))
+        else:
+            trick = ", ".join(f"{seat} {deck.format(kind)}" for seat, kind in trick_in(position.game, position.record))
+            pieces += [f"trick: {trick}", hashlib.sha256(position.view(player).tobytes()).hexdigest()[:16]]
         return " | ".join([f"player_{player}", *pieces])
 
 
-SmallGame.observer = Observer
+def _visible(position: Position, player: int) -> Iterable[tuple[str, list[int]]]:
+    """The places with the cards in them that a player knows to be there; the table is told card by card."""
+    game, kinds = position.game, position.game.type.places
+    seen = {*members(tuple(position.record["seen"][0][player].tolist()))}
+    for place, some in places(game, position.record).items():
+        open_to_it = kinds[place.partition(" ")[0]].open or place == f"hand {player}"
+        if place != "table":
+            yield place, some if open_to_it else [card for card in some if card in seen]
 
 
-def _game_type(name: str) -> Any:
-    return deal_type(name, f"trick_envs_{name}", "a small variant", 2, {**SIZES, **game_type(name).options})
+def _plays(position: Position, player: int | None) -> str:
+    """The plays in order, with what a player does not know as ``?``; all of them for ``None``."""
+    told = [
+        f"{seat} {position.game.deck.format(action) if player is None or known >> player & 1 else '?'}"
+        for seat, action, known in position.plays
+    ]
+    return "played: " + ", ".join(told)
 
 
-GAMES: dict[str, type[SmallGame]] = {name: type(f"Small_{name}", (SmallGame,), {"name": name}) for name in NAMES}
-for _name, _game in GAMES.items():
-    pyspiel.register_game(_game_type(_name), _game)
+# --- registration -------------------------------------------------------------------------------------------------
+
+
+def _parameters(name: str, is_small: bool) -> dict[str, Any]:
+    """The parameters of a game of OpenSpiel, with their defaults."""
+    game = game_type(name)
+    return {**(SIZES if is_small else {"num_players": game.default_players}), **game.options}
+
+
+def _game_type(name: str, is_small: bool) -> Any:
+    """The ``pyspiel.GameType`` of a game's deals."""
+    game = game_type(name)
+    return pyspiel.GameType(
+        short_name=f"trick_envs_{name}" if is_small else f"trick_envs_full_{name}",
+        long_name=f"{game.title}, {'a small variant' if is_small else 'one deal'}",
+        dynamics=pyspiel.GameType.Dynamics.SEQUENTIAL,
+        chance_mode=pyspiel.GameType.ChanceMode.EXPLICIT_STOCHASTIC,
+        information=pyspiel.GameType.Information.IMPERFECT_INFORMATION,
+        utility=pyspiel.GameType.Utility.ZERO_SUM,
+        reward_model=pyspiel.GameType.RewardModel.TERMINAL,
+        max_num_players=max(game.players),
+        min_num_players=2 if is_small else min(game.players),
+        provides_information_state_string=True,
+        provides_information_state_tensor=True,
+        provides_observation_string=True,
+        provides_observation_tensor=True,
+        parameter_specification=_parameters(name, is_small),
+    )
+
+
+def _register(name: str, is_small: bool) -> type[DealGame]:
+    found = type(f"{'Small' if is_small else 'Full'}_{name}", (DealGame,), {"name": name, "is_small": is_small})
+    pyspiel.register_game(_game_type(name, is_small), found)
+    return found
+
+
+_FULL = {name: _register(name, False) for name in game_names()}
+_SMALL = {name: _register(name, True) for name in NAMES}
+
+
+def full(name: str, num_players: int | None = None, **options: bool) -> DealGame:
+    """A game at full size: one deal, dealt card by card.
+
+    Args:
+        name: the game, such as ``"pepper"``.
+        num_players: seats, where the rules allow a choice; the default is the game's own.
+        options: the game's own options.
+
+    Raises:
+        ValueError: for an unknown game, or a number of players that it is not for.
+        TypeError: for an option that the game does not have.
+    """
+    game = load_game(name, num_players, 1, **options)  # or an error
+    return _FULL[name]({"num_players": game.num_players, **game.options})
 
 
 def small(
     name: str, num_players: int = 2, suits: int = 2, ranks: int = 4, hand_size: int = 3, **options: bool
-) -> SmallGame:
-    """A small variant of a game.
+) -> DealGame:
+    """A small variant of a game: the game with another deck.
 
     Args:
         name: the game, such as ``"pepper"``.
@@ -151,4 +286,4 @@ def small(
     """
     sizes = {"num_players": num_players, "suits": suits, "ranks": ranks, "hand_size": hand_size}
     load_variant(name, *sizes.values(), tuple(options.items()))  # or an error
-    return GAMES[name]({**sizes, **options})
+    return _SMALL[name]({**sizes, **options})

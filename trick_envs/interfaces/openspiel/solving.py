@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pyspiel
 
-from trick_envs.interfaces.openspiel.game import SmallGame, SmallState
+from trick_envs.interfaces.openspiel.game import DealGame, DealState
 
 
-def greedy_policy(game: SmallGame) -> pyspiel.TabularPolicy:
+def greedy_policy(game: DealGame) -> pyspiel.TabularPolicy:
     """The game's heuristic in every information state, as a ``pyspiel.TabularPolicy``."""
     chosen: dict[str, list[tuple[int, float]]] = {}
 
-    def visit(state: SmallState) -> None:
+    def visit(state: DealState) -> None:
         if not (state.is_chance_node() or state.is_terminal()):
             greedy = state.position.greedy()
             chosen[state.information_state_string()] = [
@@ -24,7 +24,7 @@ def greedy_policy(game: SmallGame) -> pyspiel.TabularPolicy:
     return pyspiel.TabularPolicy(chosen)
 
 
-def exploitabilities(game: SmallGame, iterations: int = 100) -> dict[str, float]:
+def exploitabilities(game: DealGame, iterations: int = 100) -> dict[str, float]:
     """The exploitability of ``random``, ``greedy`` and CFR+ after some iterations; 0 is an equilibrium.
 
     The number is the gain of a best response to the others, in points per deal, as a mean over the seats: NashConv over
