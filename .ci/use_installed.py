@@ -1,4 +1,4 @@
-"""Uses an installed trick_envs as README.md says: ``python use_installed.py environments evaluate serve train``.
+"""Uses an installed trick_envs as README.md says: ``python use_installed.py environments evaluate serve train report``.
 
 It has to run in a folder from which no checkout can be imported. ``.ci/package`` calls it.
 """
@@ -20,12 +20,7 @@ import numpy as np
 import trick_envs
 from trick_envs import BatchEnv, game_names, load_game, make_agent
 
-TINY = (
-    "stages.0.total_samples=2000",
-    "stages.0.evaluate_every_samples=1000",
-    "evaluation.deals=5",
-    "evaluation.final_deals=10",
-)
+TINY = ("total_samples=2000", "evaluate_every=1000", "deals=5", "final_deals=10")
 
 
 def trick(*arguments: object) -> str:
@@ -86,7 +81,6 @@ def train(folder: Path) -> None:
     """A tiny run, whose policy plays."""
     settings = [each for setting in TINY for each in ("--set", setting)]
     trick("train", "quickstart", *settings, "--folder", folder / "run")
-    assert (folder / "run" / "report.html").stat().st_size > 10_000
     agent = make_agent(str(folder / "run" / "policy.onnx"), load_game("pepper", 5))
     games = BatchEnv("pepper", num_envs=8, num_players=5)
     games.reset(seed=1)
@@ -95,13 +89,22 @@ def train(folder: Path) -> None:
     print("trained, and its policy plays")
 
 
+def report(folder: Path) -> None:
+    """A tiny run, and its page."""
+    train(folder)
+    trick("report", folder / "run")
+    assert (folder / "run" / "report.html").stat().st_size > 10_000
+    print("its report is drawn")
+
+
 def main() -> None:
     home = Path(trick_envs.__file__).parent
     assert home.parent.name == "site-packages", f"{home} is not an installed package"
     assert version("trick_envs") == trick_envs.__version__
     with tempfile.TemporaryDirectory() as folder:
         for step in sys.argv[1:]:
-            {"environments": environments, "evaluate": evaluate, "serve": serve, "train": train}[step](Path(folder))
+            steps = {"environments": environments, "evaluate": evaluate, "serve": serve, "train": train}
+            {**steps, "report": report}[step](Path(folder))
 
 
 if __name__ == "__main__":

@@ -75,6 +75,10 @@ def test_the_readme_names_the_main_commands() -> None:
 def test_files_named_in_links_and_commands_exist(page: str) -> None:
     text, folder = TEXTS[page], (ROOT / page).parent
     for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text):
+        if link.startswith(
+            "../../actions/workflows/"
+        ):  # GitHub's page of a workflow, as seen from its page of the file
+            link = f".github/workflows/{link.split('/')[4]}"
         with_the_site = "/generated/" in link or link in {f"games/{name}.md" for name in built_in_games()}
         assert with_the_site or (folder / link).exists(), link
     for config in re.findall(r"configs/[\w-]+\.yaml", text):
