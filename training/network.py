@@ -40,7 +40,9 @@ from trick_envs.engine.registry import load_game
 from trick_envs.engine.symmetry import by_suit
 from trick_envs.errors import InputError, InputTypeError
 
-ADAM_EPS = 1e-8  # added to Adam's denominator; SB3's own networks have 1e-5
+ADAM_EPS = (
+    1e-5  # added to Adam's denominator, as in SB3; the released policies were trained with 1e-8 (docs/methods.md)
+)
 PRECISIONS = ("auto", "float32", "bfloat16")
 
 

@@ -20,7 +20,7 @@ import json
 import random
 import secrets
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
@@ -34,7 +34,7 @@ from gymnasium import spaces
 from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.buffers import MaskableRolloutBuffer, MaskableRolloutBufferSamples
 from sb3_contrib.common.maskable.callbacks import MaskableEvalCallback
-from stable_baselines3.common.callbacks import BaseCallback, CallbackList, EvalCallback, EventCallback
+from stable_baselines3.common.callbacks import BaseCallback, CallbackList, EvalCallback, ProgressBarCallback
 from stable_baselines3.common.policies import BasePolicy
 from stable_baselines3.common.utils import FloatSchedule, explained_variance
 from stable_baselines3.common.vec_env import VecEnv, VecMonitor
@@ -520,6 +520,7 @@ class SelfPlayPPO(MaskablePPO):
     games: SelfPlayVecEnv
     ent_coef_schedule: Callable[[float], float] | None = None
     between_updates: bool = True
+    _progress: Sequence[ProgressBarCallback] = ()
 
     @functools.wraps(MaskablePPO.__init__)  # type: ignore[misc]
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -570,7 +571,14 @@ class SelfPlayPPO(MaskablePPO):
 
     def _excluded_save_params(self) -> list[str]:
         """Besides SB3's: what ``MaskablePPO`` has of its own when it loads the file."""
-        own = ("games", "rollout_buffer_class", "rollout_buffer_kwargs", "_last_obs", "_last_episode_starts")
+        own = (
+            "games",
+            "_progress",
+            "rollout_buffer_class",
+            "rollout_buffer_kwargs",
+            "_last_obs",
+            "_last_episode_starts",
+        )
         return [*super()._excluded_save_params(), *own]
 
     def learn(
@@ -586,15 +594,29 @@ class SelfPlayPPO(MaskablePPO):
         """SB3's."""
         if not use_masking:
             raise InputError("use_masking: expected True: these games have illegal actions")
-        with one_thread():
-            return super().learn(
-                total_timesteps, callback, log_interval, tb_log_name, reset_num_timesteps, progress_bar=progress_bar
-            )
+        try:
+            with one_thread():
+                return super().learn(
+                    total_timesteps, callback, log_interval, tb_log_name, reset_num_timesteps, progress_bar=progress_bar
+                )
+        finally:
+            for bar in self._bars:  # after Ctrl-C they are still drawn
+                bar.close()
 
     def _init_callback(self, callback: Any, progress_bar: bool = False) -> BaseCallback:
         found = super()._init_callback(callback, progress_bar)
-        _check_callbacks(found)
+        for each in _callbacks(found):
+            if isinstance(each, EvalCallback) and not isinstance(each, MaskableEvalCallback):
+                raise InputError(
+                    "EvalCallback asks the policy without action masks: expected sb3_contrib's MaskableEvalCallback, or "
+                    "training.DuplicateEval"
+                )
+        self._progress = [each for each in _callbacks(found) if isinstance(each, ProgressBarCallback)]
         return found
+
+    @property
+    def _bars(self) -> list[Any]:
+        return [each.pbar for each in self._progress if hasattr(each, "pbar")]
 
     def collect_rollouts(
         self, env: VecEnv, callback: BaseCallback, rollout_buffer: Any, n_rollout_steps: int, use_masking: bool = True
@@ -784,18 +806,14 @@ def _check_games(env: Any) -> None:
         env = env.venv
 
 
-def _check_callbacks(callback: Any) -> None:
-    """Finds what would silently measure something else."""
-    if isinstance(callback, EvalCallback) and not isinstance(callback, MaskableEvalCallback):
-        raise InputError(
-            "EvalCallback asks the policy without action masks: expected sb3_contrib's MaskableEvalCallback, or "
-            "training.DuplicateEval"
-        )
+def _callbacks(callback: Any) -> Iterator[BaseCallback]:
+    """A callback and all that are in it."""
+    yield callback
     inner = callback.callbacks if isinstance(callback, CallbackList) else []
-    if isinstance(callback, EventCallback) and callback.callback is not None:
-        inner = [callback.callback]
+    inner = inner + [getattr(callback, name, None) for name in ("callback", "callback_on_new_best")]
     for each in inner:
-        _check_callbacks(each)
+        if isinstance(each, BaseCallback):
+            yield from _callbacks(each)
 
 
 @contextmanager
