@@ -35,6 +35,7 @@ from trick_envs.cli import app
 from trick_envs.evaluation.duplicate import Result, evaluate, play_points
 from trick_envs.evaluation.plots import draw_margins, in_samples
 from trick_envs.evaluation.seeds import Purpose, match_seeds
+from trick_envs.files import read_json, write_json
 from trick_envs.matches.replay import replay
 
 pytestmark = pytest.mark.usefixtures("quick_export")
@@ -320,14 +321,16 @@ def test_a_report_is_written_whatever_the_names_and_numbers_are(tmp_path: Path) 
     for history in ([], [{**entry, "results": [result_of(each, 0.0, math.inf) for each in opponents]}]):
         results = [result_of(opponents[0], 0.0, math.inf), result_of(opponents[1], -3.0, 0.25)]
         evaluation = {"samples": 0, "seconds": 7500.0, "results": results, "report": {**report, "evaluations": history}}
-        write_report(tmp_path / "report.html", Finished("<i>run", config, config.make_game(), evaluation))
+        write_json(tmp_path / "evaluation.json", evaluation)
+        held = read_json(tmp_path / "evaluation.json")
+        write_report(tmp_path / "report.html", Finished("<i>run", config, config.make_game(), held))
         page = check_whole((tmp_path / "report.html").read_text(encoding="utf-8"))
         check_numbers(page, evaluation)
         assert "a best response to greedy" in page.text
         assert "Training run <i>run" in page.text
         assert "2 h 05 min" in page.text
         assert "Against its own past" not in page.text
-    assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
+    assert {path.name for path in tmp_path.iterdir()} == {"evaluation.json", "report.html"}
 
 
 def test_only_a_finished_run_has_a_report(finished: Path, tmp_path: Path) -> None:

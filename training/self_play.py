@@ -608,8 +608,8 @@ class SelfPlayPPO(MaskablePPO):
         for each in _callbacks(found):
             if isinstance(each, EvalCallback) and not isinstance(each, MaskableEvalCallback):
                 raise InputError(
-                    "EvalCallback asks the policy without action masks: expected sb3_contrib's MaskableEvalCallback, or "
-                    "training.DuplicateEval"
+                    "EvalCallback asks the policy without action masks: expected sb3_contrib's MaskableEvalCallback, "
+                    "or training.DuplicateEval"
                 )
         self._progress = [each for each in _callbacks(found) if isinstance(each, ProgressBarCallback)]
         return found
