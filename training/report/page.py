@@ -265,7 +265,7 @@ def _figures(run: Finished) -> list[tuple[str, Markup]]:
     """A small chart for every figure that was logged: its title, and the chart."""
     found = []
     for name, title in FIGURES.items():
-        entries = [entry for entry in run.history if math.isfinite(entry.get("figures", {}).get(name, math.nan))]
+        entries = [entry for entry in run.history if entry["figures"].get(name) is not None]
         if entries:
             positions, label = in_samples(entries)
             values = [entry["figures"][name] for entry in entries]
