@@ -394,7 +394,7 @@ def test_an_environment_says_what_it_is_and_where_its_match_is():
     assert repr(env) == "<SeatEnv of pepper for 5 players: not reset>"
     env.reset(seed=7)
     assert repr(env) == "<SeatEnv of pepper for 5 players: learner at seat 3, seed 7, deal 1, player_3 to " + (
-        f"{env.aec.phase}>"
+        f"{env.phase}>"
     )
     games = gymnasium.make_vec("trick_envs/Pepper-v0", 4, "vector_entry_point", autoreset_mode="SAME_STEP")
     assert repr(games) == "<VectorSeatEnv of 4 x pepper for 5 players: SAME_STEP, not reset>"
@@ -520,7 +520,7 @@ def test_an_error_of_the_drawing_is_no_illegal_action(illegal, monkeypatch):
     with pytest.raises(ValueError, match="this cannot be drawn") as caught:
         env.step(action)
     assert not isinstance(caught.value, IllegalAction)
-    assert env.record()["deals"][0]["actions"][before:] == [[0, env.game.deck.names[action]]]
+    assert env.record()["deals"][0]["actions"][before] == [0, env.game.deck.names[action]]
 
 
 @every_game
@@ -625,7 +625,7 @@ def test_render():
 
 def test_metadata_names_the_same_render_modes_as_the_aec_environment():
     env = make().unwrapped
-    assert env.metadata["render_modes"] == env.aec.metadata["render_modes"]
+    assert env.metadata["render_modes"] == pepper_v0.env().metadata["render_modes"]
 
 
 def test_maskable_ppo_learns_on_it():

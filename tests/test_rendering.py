@@ -66,7 +66,7 @@ def test_a_learner_sees_its_own_seat_unless_another_is_asked_for():
         env = seat_env(render_mode="ansi", render_view=chosen)
         for seed in range(5):
             env.reset(seed=seed)
-            assert env.render() == ansi(match_view(env.aec._match, env.seat if observer == "own" else observer))
+            assert env.render() == ansi(match_view(env._played(), env.seat if observer == "own" else observer))
 
 
 def test_learners_of_vector_environments_see_their_own_seats():

@@ -115,6 +115,15 @@ def seat_number(seat: Any, players: int, name: str = "seat", what: str = "a seat
     return whole_number(seat, 0, players - 1, name, what)
 
 
+def seat_or_agent(seat: Any, players: int) -> int:
+    """A seat, or the one of an agent such as ``"player_0"``, checked."""
+    named = {f"player_{number}": number for number in range(players)}
+    number = named.get(seat) if isinstance(seat, str) else seat
+    if not is_whole(number, 0, players - 1):
+        raise InputError(f"seat: expected a seat of 0 to {players - 1} or an agent, not {seat!r}")
+    return int(number or 0)
+
+
 def seat_numbers(seats: npt.ArrayLike, players: int, count: int) -> npt.NDArray[np.int64]:
     """A seat for each of so many games, ``(count,) int64``, from one for all or one for each.
 

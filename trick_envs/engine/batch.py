@@ -21,7 +21,7 @@ from trick_envs.engine.game import Game
 from trick_envs.engine.history import Events, PlayLog, Recall, layout_of, with_history
 from trick_envs.engine.inspect import why_illegal
 from trick_envs.engine.kernels.playing import REWARDS
-from trick_envs.engine.registry import load_game_for
+from trick_envs.engine.registry import arguments_of, load_game_for
 from trick_envs.engine.rng import MAX_SEED, checked_seed, fresh_seed
 from trick_envs.engine.state import States
 from trick_envs.engine.team import WAITING, Team, usable_cores
@@ -84,7 +84,9 @@ class BatchEnv:
     ) -> None:
         self.num_envs = whole_number(num_envs, 1, inf, "num_envs")
         self.num_threads = whole_number(num_threads, 1, inf, "num_threads")
-        self.game: Game = load_game_for(BatchEnv.__init__, game, num_players, num_deals, options)
+        self.game: Game = load_game_for(
+            "BatchEnv", [*arguments_of(BatchEnv, "game")], game, num_players, num_deals, options
+        )
         self.num_players = self.game.num_players
         self.reward = reward
         self._mode = reward_mode(reward)

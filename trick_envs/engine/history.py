@@ -22,6 +22,7 @@ import numpy.typing as npt
 from trick_envs.engine.cards import members
 from trick_envs.engine.deal import Deal
 from trick_envs.engine.game import Game
+from trick_envs.engine.kernels.seats import NOTED
 from trick_envs.engine.observation import Block, Layout
 from trick_envs.engine.state import FOLLOW, LEAD, OVER, PASS, PHASES, States
 from trick_envs.errors import InputError
@@ -76,7 +77,39 @@ def layout_of(game: Game, observation: str = "position") -> Layout:
     return history_layout(game) if with_history(observation) else game.layout
 
 
-class PlayLog:
+class NotedPlays:
+    """What has been played in the running matches of many games, in order.
+
+    Args:
+        count: how many games.
+        room: for so many plays at first.
+
+    Attributes:
+        array: ``(count, room, NOTED) int64``, what ``note_play`` notes of a play; behind the last one, -1.
+        length: ``(count,) int64``, how many plays there are.
+    """
+
+    def __init__(self, count: int, room: int = 64) -> None:
+        self.array = np.full((count, room, NOTED), -1, np.int64)
+        self.length = np.zeros(count, np.int64)
+
+    def make_room(self) -> None:
+        """Sees to it that every game has room for another play."""
+        if self.length.max() == self.array.shape[1]:
+            self.array = np.concatenate([self.array, np.full_like(self.array, -1)], axis=1)
+
+    def clear(self, rows: Rows) -> None:
+        """Matches begin in these games."""
+        self.length[rows] = 0
+        self.array[rows] = -1
+
+    def actions(self, i: int) -> list[int]:
+        """The actions in game ``i``."""
+        found: list[int] = self.array[i, : int(self.length[i]), 3].tolist()
+        return found
+
+
+class PlayLog(NotedPlays):
     """Who has played what and when, in many games.
 
     Args:
@@ -85,18 +118,18 @@ class PlayLog:
     """
 
     def __init__(self, game: Game, count: int) -> None:
+        super().__init__(count)
         self.game = game
         shape = count, game.num_players, game.deck.copies, game.num_actions
         self._number, self._led = np.zeros(shape, np.int8), np.zeros(shape, np.int8)
-        self._events = np.full((count, 64, 4), -1, np.int16)
-        self._length = np.zeros(count, np.int64)
+        self._shown = np.zeros(count, np.int64)  # how many plays these two show, or an earlier deal did
+        self._deal = np.zeros(count, np.int64)  # the number of the running deal
         self._starts: list[list[tuple[int, int, npt.NDArray[np.int8]]]] = [[] for _ in range(count)]
         self._most = most_tricks(game)
 
     def begin_matches(self, states: States, rows: Rows) -> None:
         """Matches have just begun in these games."""
-        self._length[rows] = 0
-        self._events[rows] = -1
+        self.clear(rows)
         for i in rows.tolist():
             self._starts[i].clear()
         self._begin_deals(states, rows)
@@ -104,40 +137,48 @@ class PlayLog:
     def _begin_deals(self, states: States, rows: Rows) -> None:
         self._number[rows] = 0
         self._led[rows] = 0
+        self._shown[rows] = self.length[rows]
+        self._deal[rows] = states["deal_number"][rows]
         for i in rows.tolist():
-            self._starts[i].append((int(self._length[i]), int(states["dealer"][i]), states["order"][i].copy()))
+            self._starts[i].append((int(self.length[i]), int(states["dealer"][i]), states["order"][i].copy()))
 
     def note(self, states: States, rows: Rows, actions: npt.ArrayLike) -> None:
         """Notes legal actions that are about to be played, one in each of these games."""
         if not len(rows):
             return
-        cards = np.asarray(actions, np.int64)
-        seats, phases = states["seat"][rows].astype(np.int64), states["phase"][rows]
-        at = self._length[rows]
-        if at.max() == self._events.shape[1]:
-            self._events = np.concatenate([self._events, np.full_like(self._events, -1)], axis=1)
-        self._events[rows, at] = np.stack([states["deal_number"][rows], seats, phases, cards], axis=1)
-        self._length[rows] += 1
-        laid = (phases == LEAD) | (phases == FOLLOW)
-        rows, seats, cards = rows[laid], seats[laid], cards[laid]
-        copies = self._number.shape[2]
-        slot = np.minimum((self._number[rows, seats, :, cards] > 0).sum(axis=1), copies - 1)
-        self._number[rows, seats, slot, cards] = np.minimum(states["tricks"][rows].astype(np.int64) + 1, self._most)
-        self._led[rows, seats, slot, cards] = phases[laid] == LEAD
+        self.make_room()
+        noted = [states[name][rows] for name in ("deal_number", "seat", "phase")]
+        self.array[rows, self.length[rows]] = np.stack([*noted, np.asarray(actions), states["tricks"][rows]], axis=1)
+        self.length[rows] += 1
+        self._show(rows)
 
     def follow(self, states: States, rows: Rows) -> None:
         """What was noted has been played: where that ended a deal, the next one has begun."""
-        at = self._length[rows] - 1
-        new = (self._events[rows, at, 0] != states["deal_number"][rows]) & (states["phase"][rows] != OVER)
+        self._show(rows)
+        new = (self._deal[rows] != states["deal_number"][rows]) & (states["phase"][rows] != OVER)
         if new.any():
             self._begin_deals(states, rows[new])
+
+    def _show(self, rows: Rows) -> None:
+        """Takes what is new into the blocks of observations."""
+        rows = rows[self._shown[rows] < self.length[rows]]
+        while len(rows):
+            _, seats, phases, cards, tricks = self.array[rows, self._shown[rows]].T
+            self._shown[rows] += 1
+            laid = (phases == LEAD) | (phases == FOLLOW)
+            games, seats, cards = rows[laid], seats[laid], cards[laid]
+            copies = self._number.shape[2]
+            slot = np.minimum((self._number[games, seats, :, cards] > 0).sum(axis=1), copies - 1)
+            self._number[games, seats, slot, cards] = np.minimum(tricks[laid] + 1, self._most)
+            self._led[games, seats, slot, cards] = phases[laid] == LEAD
+            rows = rows[self._shown[rows] < self.length[rows]]
 
     def load(self, deals: Iterable[Deal]) -> None:
         """Plays the deals of a match again, in a log of one game."""
         states, row = np.zeros(1, self.game.dtype), np.zeros(1, np.int64)
         kernels = self.game.kernels
         kernels.start_match(states, 0, self.game.template, np.uint64(0))
-        self._length[:] = 0
+        self.clear(row)
         self._starts[0].clear()
         for deal in deals:
             kernels.deal_order(states, np.array(deal.order, np.int8), deal.dealer)
@@ -157,7 +198,7 @@ class PlayLog:
 
     def plays(self, rows: Rows, seats: Rows) -> Events:
         """The plays of the running matches, each as one seat saw it: ``(R, T, 4) int16``; behind the last one, -1."""
-        found = self._events[rows, : int(self._length[rows].max(initial=0))].copy()
+        found = self.array[rows, : int(self.length[rows].max(initial=0)), :4].astype(np.int16)
         hidden = (found[:, :, 2] == PASS) & (found[:, :, 1] != seats[:, None])
         found[:, :, 3][hidden] = HIDDEN_CARD
         return found
@@ -165,10 +206,10 @@ class PlayLog:
     def deals(self, i: int) -> list[Deal]:
         """The deals of the running match in game ``i``."""
         starts = self._starts[i]
-        ends = [*(first for first, _, _ in starts[1:]), int(self._length[i])]
-        events = self._events[i].tolist()
+        ends = [*(first for first, _, _ in starts[1:]), int(self.length[i])]
+        events = self.array[i].tolist()
         return [
-            Deal(dealer, tuple(order.tolist()), [(seat, action) for _, seat, _, action in events[first:end]])
+            Deal(dealer, tuple(order.tolist()), [(seat, action) for _, seat, _, action, _ in events[first:end]])
             for (first, dealer, order), end in zip(starts, ends, strict=True)
         ]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import copyreg
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from inspect import signature
+from inspect import Parameter, signature
 from typing import Any
 
 import numpy as np
@@ -71,9 +71,14 @@ def load_game(name: str, num_players: int | None = None, num_deals: int | None =
 
 
 def load_game_for(
-    caller: Callable[..., Any], game: str, num_players: int | None, num_deals: int | None, options: Mapping[str, Any]
+    caller: str,
+    own: Sequence[str],
+    game: str,
+    num_players: int | None,
+    num_deals: int | None,
+    options: Mapping[str, Any],
 ) -> Game:
-    """``load_game`` for a caller that passes on what it does not know itself.
+    """``load_game`` for a caller that passes on what it does not know itself: all but its ``own`` arguments.
 
     Raises:
         TypeError: in Python's words, for an argument that neither the caller nor the game has. Other libraries look for
@@ -83,7 +88,7 @@ def load_game_for(
     of_game = game_type(game).options
     for name in options:
         if name not in of_game:
-            raise unknown_argument(caller.__qualname__, name, [*_names(caller), *of_game])
+            raise unknown_argument(caller, name, [*own, *of_game])
     return load_game(game, num_players, num_deals, **options)
 
 
@@ -97,12 +102,10 @@ def _reduce(game: Game) -> tuple[Any, ...]:
     return load_game_again, (game.name, game.num_players, game.num_deals, tuple(game.options.items()))
 
 
-def _names(caller: Callable[..., Any]) -> list[str]:
-    """The arguments of a function or method that have names of their own, less ``self`` and the game."""
-    listed = signature(caller).parameters.values()
-    return [
-        each.name for each in listed if each.kind is each.POSITIONAL_OR_KEYWORD and each.name not in ("self", "game")
-    ]
+def arguments_of(function: Callable[..., Any], *less: str) -> dict[str, Parameter]:
+    """The arguments of a function or class that have names of their own, but for some."""
+    listed = signature(function).parameters
+    return {name: each for name, each in listed.items() if each.kind is each.POSITIONAL_OR_KEYWORD and name not in less}
 
 
 copyreg.pickle(Game, _reduce)  # here, because only the registry knows how to load a game

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NoReturn, TypeAlias, TypedDict
 
-import gymnasium
 import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 from pettingzoo import AECEnv
 from pettingzoo.utils.env_logger import EnvLogger
 
-from trick_envs.engine.arguments import action_number, seat_number
+from trick_envs.engine.arguments import action_number, seat_or_agent
 from trick_envs.engine.batch import reward_mode
-from trick_envs.engine.deal import BY_THE_RULES, Deal
 from trick_envs.engine.direct import direct
 from trick_envs.engine.game import Game
 from trick_envs.engine.history import Events, Recall, layout_of, with_history
@@ -24,8 +22,8 @@ from trick_envs.engine.observation import Layout
 from trick_envs.engine.rng import checked_seed, fresh_seed
 from trick_envs.engine.state import States
 from trick_envs.errors import IllegalAction, InputError, InvalidAction
-from trick_envs.interfaces.rendering import ALL, FPS, MODES, Rendered, Rendering
-from trick_envs.matches.fixed_deals import read_dealer, read_deals
+from trick_envs.interfaces.options import given_deals
+from trick_envs.interfaces.rendering import ALL, FPS, MODES, Rendered, Rendering, no_render_mode
 from trick_envs.matches.match import Match
 from trick_envs.matches.record import Record
 from trick_envs.matches.viewing import match_view
@@ -44,7 +42,6 @@ _ONLY_AFTER_RESET = frozenset(
 )
 Action: TypeAlias = int | np.integer | npt.NDArray[np.integer] | None  # ``None`` is the dead step
 
-_RESET_OPTIONS = ("dealer", "deals")
 _ONLY_ROW = np.zeros(1, np.int64)
 _FLOAT, _BYTE = np.dtype(np.float32), np.dtype(np.int8)
 _empty = np.empty
@@ -154,7 +151,7 @@ class RawEnv(AECEnv[str, Observation, int | None]):
         Raises:
             ValueError: for an invalid seed, dealer or deal; names the wrong card.
         """
-        given = self._read_options(options or {})
+        given = given_deals(self.game, options or {})
         if seed is not None:
             seed = checked_seed(seed)
         elif self._match is not None:
@@ -275,7 +272,7 @@ class RawEnv(AECEnv[str, Observation, int | None]):
     def render(self) -> Rendered:
         """The table: text in mode ``"ansi"``, ``(600, 800, 3) uint8`` in ``"rgb_array"``; ``"human"`` shows it."""
         if self.render_mode is None:
-            gymnasium.logger.warn(f"render() needs a render_mode: make the environment with one of {', '.join(MODES)}")
+            no_render_mode()
             return None
         return self._rendering.show(self._view())
 
@@ -338,7 +335,7 @@ class RawEnv(AECEnv[str, Observation, int | None]):
 
             Two histories of a seat are equal if it has seen the same, and only then.
         """
-        number = self._seats[seat] if isinstance(seat, str) else seat_number(seat, self.num_players)
+        number = seat_or_agent(seat, self.num_players)
         if self._match is None:
             raise RuntimeError("history() needs a match: call reset() first")
         if self._recall is None:
@@ -425,21 +422,6 @@ class RawEnv(AECEnv[str, Observation, int | None]):
         self._deads_step_first()
         self._finished = self._illegal = True
         self._observe_play, self._observe = self._observe, self._observe_without_mask
-
-    def _read_options(self, options: Mapping[str, object]) -> list[Deal]:
-        """The deals to be played instead of random ones."""
-        for option in options:
-            if option not in _RESET_OPTIONS:
-                known = " and ".join(map(repr, _RESET_OPTIONS))
-                gymnasium.logger.warn(f"reset: option {option!r} means nothing here (the options are {known})")
-        given = read_deals(self.game, options.get("deals") or [])
-        dealer = read_dealer(self.game, options.get("dealer"), "options['dealer']")
-        if dealer == BY_THE_RULES:
-            return given
-        first = given[0] if given else Deal()
-        if first.dealer not in (BY_THE_RULES, dealer):
-            raise InputError(f"options['dealer'] is {dealer}, but options['deals'][0] is dealt by {first.dealer}")
-        return [Deal(dealer, first.order), *given[1:]]
 
     def __getstate__(self) -> dict[str, Any]:
         kept = {name: value for name, value in self.__dict__.items() if name not in _NOT_PICKLED}

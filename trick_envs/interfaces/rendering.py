@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import Any, TypeAlias
 
+import gymnasium
 import numpy as np
 import numpy.typing as npt
 
@@ -20,6 +21,11 @@ MODES, FPS = ("human", "ansi", "rgb_array"), 2
 ALL = "all"
 
 Rendered: TypeAlias = str | npt.NDArray[np.uint8] | None
+
+
+def no_render_mode(modes: Sequence[str] = MODES) -> None:
+    """Warns of ``render()`` in an environment that was made without a mode."""
+    gymnasium.logger.warn(f"render() needs a render_mode: make the environment with one of {', '.join(modes)}")
 
 
 class NoPillow(MissingExtraError, ModuleNotFoundError, TypeError):

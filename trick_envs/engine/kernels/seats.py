@@ -10,10 +10,12 @@ from trick_envs.engine.kernels.observing import scratch_row, write_mask, write_o
 from trick_envs.engine.kernels.players import greedy, random_card
 from trick_envs.engine.kernels.playing import advance, begin_deal, pay, resolve_card, start_match
 from trick_envs.engine.rng import draw_from, draw_seed
-from trick_envs.engine.state import MAX_PLAYERS, OVER, Bytes, Flags, Numbers, Rewards, States, Streams
-from trick_envs.engine.table import relative
+from trick_envs.engine.state import MAX_PLAYERS, OVER, Bytes, Flags, Numbers, Rewards, State, States, Streams
+from trick_envs.engine.table import kind, relative
 
 NOBODY, NAMED, RANDOM_PLAYER, GREEDY_PLAYER = -4, -3, -2, -1  # who plays; other numbers are Python agents
+SETTLED, UNFINISHED = -1, -2  # what a game waits for, if not for a Python agent: for nobody, or to be played on
+NOTED = 5  # numbers that are noted of a play: the deal, the seat, the phase, the action, how many tricks are finished
 ILLEGAL_MODES = ("terminate", "raise", "substitute")
 END_MATCH, RAISE, SUBSTITUTE = range(len(ILLEGAL_MODES))
 
@@ -59,6 +61,16 @@ def seat_learners(
 
 
 @kernel
+def note_play(state: State, action: int, plays: Numbers, at: int) -> None:
+    """Notes a play that is about to happen."""
+    plays[at] = state.deal_number
+    plays[at + 1] = state.seat
+    plays[at + 2] = state.phase
+    plays[at + 3] = action
+    plays[at + 4] = state.tricks
+
+
+@kernel
 def play_rows(
     states: States,
     rows: Numbers,
@@ -71,8 +83,13 @@ def play_rows(
     rewards: Rewards,
     over: Flags,
     waiting: Numbers,
-) -> None:
+    plays: Numbers,
+    noted: Numbers,
+) -> int:
     """Plays in each of these rows until its learner or a Python agent is to act, or the match is over.
+
+    Where plays are noted, it also stops at the end of a deal, and where there is no room for more. Returns how many
+    games have stopped for that, or have no room for the next play.
 
     Args:
         rows: indices into the other arrays, which have one entry per game.
@@ -81,15 +98,18 @@ def play_rows(
         opponents: who plays the seats from the learner's left neighbour on.
         rewards: what the learners get is added here.
         over: set where the match has ended, regularly or by an illegal action.
-        waiting: set to the number of the Python agent that has to act, else to -1.
+        waiting: set to the number of the Python agent that has to act, else to ``SETTLED`` or ``UNFINISHED``.
+        plays: an array ``(games, room, NOTED)`` in one row: every play is noted here. Without room, none is.
+        noted: how many plays are noted, by game.
     """
     pays = np.zeros(MAX_PLAYERS, np.float64)
+    room, stopped = plays.shape[0] // (NOTED * noted.shape[0]), 0
     for k in range(rows.shape[0]):
         i = rows[k]
         state = states[i]
         learner = seats[i]
         player = NAMED if actions.shape[0] > 0 else NOBODY
-        waiting[i] = -1
+        waiting[i] = SETTLED
         while True:
             if player == NOBODY:
                 if state.phase == OVER:
@@ -101,6 +121,9 @@ def play_rows(
                 if player >= 0:
                     waiting[i] = player
                     break
+                if 0 < room == noted[i]:
+                    waiting[i] = UNFINISHED
+                    break
 
             if player == RANDOM_PLAYER:
                 card = random_card(state, streams, i)
@@ -110,15 +133,24 @@ def play_rows(
 
             if card >= 0:
                 player = NOBODY
+                if room > 0:
+                    note_play(state, kind(state, card), plays, (i * room + noted[i]) * NOTED)
+                    noted[i] += 1
                 if advance(state, card):
                     pay(state, mode, pays)
                     rewards[i] += pays[learner]
+                    if room > 0 and state.phase != OVER:
+                        waiting[i] = UNFINISHED
+                        break
             elif illegal == SUBSTITUTE:
                 player = RANDOM_PLAYER
             else:
                 rewards[i] = -1.0
                 over[i] = True
                 break
+        if room > 0 and (waiting[i] == UNFINISHED or noted[i] == room):
+            stopped += 1
+    return stopped
 
 
 @kernel

@@ -1,0 +1,211 @@
+"""Games in which one seat learns and the others are played: what ``SeatEnv`` and ``VectorSeatEnv`` share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import gymnasium
+import numpy as np
+import numpy.typing as npt
+
+from trick_envs.engine.batch import reward_mode
+from trick_envs.engine.copies import OwnArrays
+from trick_envs.engine.deal import BY_THE_RULES, Deal
+from trick_envs.engine.game import Game
+from trick_envs.engine.history import NotedPlays, PlayLog, layout_of, with_history
+from trick_envs.engine.inspect import why_illegal
+from trick_envs.engine.kernels.seats import END_MATCH, RAISE, UNFINISHED
+from trick_envs.engine.rng import fresh_seed
+from trick_envs.engine.state import OVER, Bytes, Numbers, Streams
+from trick_envs.errors import IllegalAction
+from trick_envs.interfaces.illegal_penalty import illegal_warning, worst_total
+from trick_envs.interfaces.masking import Masking, Vectors
+from trick_envs.interfaces.options import SeatOptions
+from trick_envs.matches.seating import Opponents, checked_seat, illegal_mode
+
+NO_ACTIONS = np.zeros(0, np.int64)
+
+
+class Learners(OwnArrays):
+    """``count`` games of one kind, each with a learner; compiled players and agents play the other seats.
+
+    Args:
+        game: the game.
+        options: how it is learnt.
+        count: how many games.
+        noted: whether all plays are noted, for a record.
+
+    Attributes:
+        states: ``(count,)`` records: the positions.
+        seats: ``(count,) int64``: where the learner sits.
+        over: ``(count,) bool``: whether the match has ended.
+        plays: what has been played in the running matches, if it is noted.
+        log: the same, if observations show the order of play.
+        masks: ``(count, A) int8``: the learners' legal actions, as last shown.
+        started: whether every game has had a match.
+    """
+
+    def __init__(self, game: Game, options: SeatOptions, count: int, noted: bool = False) -> None:
+        self.game, self.count, self.reward = game, count, options.reward
+        self.layout = layout_of(game, options.observation)
+        self._size, self._position_size = self.layout.size, game.layout.size
+        self.masking = Masking(game, self.layout, options.mask_key, options.observation_key, options.end_mask)
+        self.log = PlayLog(game, count) if with_history(options.observation) else None
+        self.plays = self.log or NotedPlays(count, 64 if noted else 0)
+        self.opponents = Opponents(options.opponents, game)
+        self._wanted = checked_seat(options.seat, game, "seat")
+        self._illegal, self._mode = illegal_mode(options.illegal), reward_mode(options.reward)
+        self.states = np.zeros(count, game.dtype)
+        self.seats = np.zeros(count, np.int64)
+        self.all = np.arange(count)
+        self.over = np.ones(count, np.bool_)
+        self.masks = np.zeros((count, game.num_actions), np.int8)
+        self._streams = np.zeros(count, np.uint64)
+        self._waiting = np.full(count, -1)  # the agent that has to act, by its number
+        self._paid = np.zeros(count)  # what the learners got in this match
+        self._given: Sequence[Deal] = ()
+        self.started = self._warned = False
+
+    def following_seeds(self, rows: Numbers) -> Streams:
+        """The seeds of the next matches of these games, from their own streams; random ones before the first."""
+        if not self.started:
+            return np.array([fresh_seed() for _ in rows], np.uint64)
+        seeds = np.zeros(len(rows), np.uint64)
+        self.game.kernels.next_seeds(self.states, rows, seeds)
+        return seeds
+
+    def begin(
+        self, rows: Numbers, seeds: Streams, dealer: int = -1, seat: int = -1, given: Sequence[Deal] = ()
+    ) -> None:
+        """Starts matches, and plays on as far as the opponents are compiled.
+
+        Args:
+            rows: the games.
+            seeds: of the matches.
+            dealer: who deals first; -1 draws.
+            seat: where the learners sit; -1 is what the options say.
+            given: deals to be played instead of random ones, where there is only one game.
+        """
+        self.game.kernels.seat_learners(
+            self.states, self.game.template, rows, seeds, dealer, self._wanted if seat < 0 else seat, self._streams,
+            self.seats,
+        )  # fmt: skip
+        self.over[rows], self._paid[rows] = False, 0
+        self._given, self._deal = given, 0
+        self._deal_given()
+        if self.log is not None:
+            self.log.begin_matches(self.states, rows)
+        else:
+            self.plays.clear(rows)
+        self._play(rows, NO_ACTIONS, np.zeros(self.count))
+
+    def check(self, rows: Numbers, actions: Numbers, name: str = "game {}: ") -> None:
+        """Raises ``IllegalAction`` for the first illegal one of these actions, if that is what it does."""
+        if self._illegal != RAISE:
+            return
+        wrong = self.game.kernels.first_illegal(self.states, rows, actions)
+        if wrong >= 0:
+            i = int(rows[wrong])
+            reason = why_illegal(self.game, self.states[i : i + 1], int(actions[wrong]))
+            raise IllegalAction(name.format(i) + reason)
+
+    def step(self, rows: Numbers, actions: Numbers, ended: Numbers = NO_ACTIONS) -> npt.NDArray[np.float64]:
+        """Plays these actions, and on until each of the games waits for its learner, or is over.
+
+        Args:
+            rows: the games in which the learner acts.
+            actions: one for each of these.
+            ended: games in which the next match begins instead.
+
+        Returns:
+            what the learners got, ``(count,)``.
+        """
+        rewards = np.zeros(self.count)
+        if len(rows):
+            self._play(rows, actions, rewards)
+        if len(ended):
+            self.begin(ended, self.following_seeds(ended))
+        self.let_agents_play(rewards)
+        if self._illegal == END_MATCH:
+            self._forfeit(rewards)
+        self._paid += rewards
+        return rewards
+
+    def let_agents_play(self, rewards: npt.NDArray[np.float64] | None = None) -> None:
+        """Plays on where agents have to act, until no game waits for one."""
+        agents = self.opponents.agents
+        if rewards is None:
+            rewards = np.zeros(self.count)
+        while self.count == 1 and self._waiting[0] >= 0:  # the same as below, faster
+            self._play(self.all, self._asked(int(self._waiting[0]), self.all), rewards)
+        while agents and self.count > 1 and (self._waiting >= 0).any():
+            for number in range(len(agents)):
+                rows = np.flatnonzero(self._waiting == number)
+                if len(rows):
+                    self._play(rows, self._asked(number, rows), rewards)
+
+    def observe(self, rows: Numbers, seats: Numbers | None = None) -> tuple[Vectors, Bytes]:
+        """What the learners see in these games, or other seats, and their masks: new arrays."""
+        looking = self.seats if seats is None else seats
+        observations = np.empty((len(rows), self._size), np.float32)
+        masks = np.empty((len(rows), self.game.num_actions), np.int8)
+        of_position = observations if self.log is None else np.empty((len(rows), self._position_size), np.float32)
+        self.game.kernels.observe_rows(self.states, rows, looking, self.over, of_position, masks)
+        if self.masking.end:
+            masks[self.over[rows]] = 1
+        if self.log is not None:
+            observations[:, : self._position_size] = of_position
+            self.log.write(rows, looking[rows], observations)
+        return observations, masks
+
+    # --- inside --------------------------------------------------------------------------------------------------
+
+    def _play(self, rows: Numbers, actions: Numbers, rewards: npt.NDArray[np.float64]) -> None:
+        while True:
+            plays = self.plays
+            stopped = self.game.kernels.play_rows(
+                self.states, rows, actions, self.seats, self.opponents.players, self._streams, self._mode,
+                self._illegal, rewards, self.over, self._waiting, plays.array.reshape(-1), plays.length,
+            )  # fmt: skip
+            if stopped:
+                self._go_on(rows)
+            if self.log is not None:
+                self.log.follow(self.states, rows)
+            if not stopped:
+                return
+            rows, actions = rows[self._waiting[rows] == UNFINISHED], NO_ACTIONS
+
+    def _go_on(self, rows: Numbers) -> None:
+        """A deal has ended, or there is no room to note the next play."""
+        self.plays.make_room()
+        if self._given and self.states["deal_number"][0] != self._deal:
+            self._deal_given()
+
+    def _deal_given(self) -> None:
+        """Deals what was given instead of what has just been dealt."""
+        self._deal = int(self.states["deal_number"][0])
+        if self._deal < len(self._given):
+            given, state = self._given[self._deal], self.states[0]
+            order = np.array(given.order, np.int8) if given.order else state["order"].copy()
+            dealer = int(state["dealer"]) if given.dealer == BY_THE_RULES else given.dealer
+            self.game.kernels.deal_order(self.states, order, dealer)
+
+    def _asked(self, number: int, rows: Numbers) -> Numbers:
+        """What an agent names in the games that wait for it."""
+        seats, log = self.states["seat"].astype(np.int64), self.log
+        observations, masks = self.observe(rows, seats)
+        plays = None if log is None else lambda: log.plays(rows, seats[rows])
+        states = self.states if self.count == 1 else self.states[rows]
+        return self.opponents.act(number, observations, masks, states, plays)
+
+    def _forfeit(self, rewards: npt.NDArray[np.float64]) -> None:
+        """What learners get whose illegal action is what has just ended their match."""
+        if not self.over.any():
+            return
+        illegal = np.flatnonzero(self.over & (self.states["phase"] != OVER))
+        if not len(illegal):
+            return
+        rewards[illegal] = worst_total(self.game, self.reward) - self._paid[illegal]
+        if not self._warned:
+            gymnasium.logger.warn(illegal_warning())
+            self._warned = True
