@@ -1,4 +1,9 @@
-"""Trained policies, as ONNX files: loading one executes no code from the file, and needs no torch."""
+"""Trained policies, as ONNX files: loading one executes no code from the file, and needs no torch.
+
+A file may come from a stranger. Before compiled code sees it, Python reads it (``onnx_file.py``), its operators and
+the sizes of all its numbers are checked for every number of rows (``onnx_sizes.py``), and so are its metadata. Then it
+has to judge the beginning of some deals. Nothing of what it says of illegal actions is used, then or later.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +18,8 @@ import numpy.typing as npt
 
 from trick_envs.agents.agent import Actions, Masks, Observations
 from trick_envs.agents.chance import Chance, pick, softmax_weights
+from trick_envs.agents.onnx_file import MAX_BYTES, Graph, GraphError, read_graph, short
+from trick_envs.agents.onnx_sizes import Rows, sizes_of
 from trick_envs.engine.game import Game
 from trick_envs.engine.history import Events, layout_of
 from trick_envs.engine.observation import VERSION
@@ -24,7 +31,15 @@ if TYPE_CHECKING:
 
 METADATA_KEY = "trick_envs"
 FORMAT = 1
+MAX_METADATA = 1 << 20  # characters
+MAX_NUMBERS = 1 << 28  # that a policy may hold at the same time: more rows are judged in parts
+TRIED = 3  # deals that a policy is tried on as it is loaded
+TOLERANCE = 1e-3  # relative to the largest number: how much a row's judgement may depend on the rows beside it
 ILLEGAL = -1e8  # the logit of an action that is not legal, as in sb3-contrib
+
+
+class PolicyError(InputError):
+    """A policy that fails on a position, or says what is no number; the message says which."""
 
 
 def observation_version(game: Game, observation: str = "position") -> str:
@@ -51,6 +66,22 @@ def policy_metadata(game: Game, run: Mapping[str, object], observation: str = "p
     }
 
 
+def read_policy_file(path: Path) -> bytes:
+    """The content of a policy file.
+
+    Raises:
+        ValueError: if there is none, or it is too large.
+    """
+    if not path.is_file():
+        raise InputError(f"{path}: there is no such policy file")
+    if path.stat().st_size > MAX_BYTES:
+        raise InputError(f"{path}: not a policy of trick_envs: it has more than {MAX_BYTES:,} bytes")
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path}: not readable ({error.strerror})") from None
+
+
 def _session(model: bytes) -> onnxruntime.InferenceSession:
     """An ``onnxruntime`` session of a model, on one thread."""
     try:
@@ -59,7 +90,58 @@ def _session(model: bytes) -> onnxruntime.InferenceSession:
         raise MissingExtraError("a policy file needs onnxruntime: pip install 'trick_envs[play]'") from None
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.log_severity_level = 4  # what is wrong is in the error
     return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+
+
+def _metadata(graph: Graph) -> dict[str, Any]:
+    """The metadata of a policy file.
+
+    Raises:
+        GraphError: if there is none, or it is not what ``policy_metadata`` makes.
+    """
+    text = graph.metadata.get(METADATA_KEY)
+    if text is None:
+        raise GraphError(f"it has no metadata {METADATA_KEY!r}")
+    if len(text) > MAX_METADATA:
+        raise GraphError(f"its metadata have more than {MAX_METADATA:,} characters")
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        raise GraphError("its metadata are no JSON") from None
+    if not isinstance(found, dict):
+        raise GraphError("its metadata are no JSON object")
+    found = {"options": {}, "run": {}, **found}
+    for key, kind in (
+        ("format", int), ("game", str), ("num_players", int), ("options", dict), ("observation", str), ("run", dict),
+    ):  # fmt: skip
+        if type(found.get(key)) is not kind:
+            raise GraphError(f"the entry {key!r} of its metadata is {short(found.get(key))}")
+    return found
+
+
+def _rows_at_once(graph: Graph, game: Game, size: int) -> int:
+    """How many rows the policy may judge at once.
+
+    Raises:
+        GraphError: if it does not take what ``PolicyAgent`` says, does not return it for any number of rows, or needs
+            too much memory or work for it.
+    """
+    wanted = {"observation": size, "action_mask": game.num_actions}
+    if set(graph.inputs) != set(wanted):
+        raise GraphError(f"its inputs are {short(sorted(graph.inputs))}: expected 'action_mask' and 'observation'")
+    for name, shape in graph.inputs.items():
+        if shape and (len(shape) != 2 or shape[0] is not None or shape[1] not in (None, wanted[name])):
+            expected = f"expected any number of rows of {wanted[name]} numbers"
+            raise GraphError(f"its input {name!r} has the shape {list(shape)}: {expected}")
+    sizes = sizes_of(graph, {name: (Rows(1), length) for name, length in wanted.items()})
+    for name, shapes in (("logits", [(Rows(1), game.num_actions)]), ("value", [(Rows(1),), (Rows(1), 1)])):
+        if name not in graph.outputs or name not in sizes.values:
+            raise GraphError(f"it has no output {name!r}")
+        if sizes.values[name].shape not in shapes:
+            found = list(sizes.values[name].shape)
+            raise GraphError(f"its output {name!r} has the shape {found} for n rows: expected {list(shapes[0])}")
+    return max(1, MAX_NUMBERS // sizes.numbers_a_row)
 
 
 class PolicyAgent:
@@ -95,54 +177,120 @@ class PolicyAgent:
         name: str = "",
         content: bytes | None = None,
     ) -> None:
-        if content is None and not path.is_file():
-            raise InputError(f"{path}: there is no such policy file")
+        self._content = read_policy_file(path) if content is None else content
+        self.name = f"{name or path}{':sample' if sample else ''}"
+        self._sample, self._num_actions = sample, game.num_actions
+        self.seed(seed)
         try:
-            self._content = path.read_bytes() if content is None else content
+            graph = read_graph(self._content)
+            self.metadata = _metadata(graph)
+            self.observation = self._observation(path, game)
+            self._size = layout_of(game, self.observation).size
+            self._rows_at_once = _rows_at_once(graph, game, self._size)
             self._session = _session(self._content)
-            found = json.loads(self._session.get_modelmeta().custom_metadata_map[METADATA_KEY])
+            self._try(game)
         except ImportError:
             raise
-        except Exception as error:
-            raise InputError(f"{path}: not a policy of trick_envs ({type(error).__name__}: {error})") from error
-        with_order = found.get("observation") == observation_version(game, "history")
-        self.observation = "history" if with_order else "position"
-        self._size = layout_of(game, self.observation).size
-        expected = policy_metadata(game, {}, self.observation)
-        for key, meaning in (
-            ("format", "file format"), ("game", "game"), ("num_players", "number of players"),
-            ("observation", "observation version"),
-        ):  # fmt: skip
-            if found.get(key) != expected[key]:
-                raise InputError(f"{path}: a policy for {meaning} {found.get(key)!r}, but this is {expected[key]!r}")
-        self.name = f"{name or path}{':sample' if sample else ''}"
-        self.metadata: dict[str, Any] = found
-        self._sample = sample
-        self.seed(seed)
+        except (GraphError, PolicyError) as error:
+            raise InputError(f"{path}: not a policy of trick_envs: {error}") from error
+        except InputError:
+            raise
+        except Exception as error:  # onnxruntime has many of its own
+            raise InputError(f"{path}: not a policy of trick_envs ({_in_a_line(error)})") from error
 
     def seed(self, seed: int) -> None:
         """Reseeds its draws."""
         self._chance = Chance(seed)
 
+    def _observation(self, path: Path, game: Game) -> str:
+        """What it sees, as its metadata say.
+
+        Raises:
+            InputError: if they say that it is for another game.
+        """
+        with_order = self.metadata["observation"] == observation_version(game, "history")
+        observation = "history" if with_order else "position"
+        expected = policy_metadata(game, {}, observation)
+        for key, meaning in (
+            ("format", "file format"), ("game", "game"), ("num_players", "number of players"),
+            ("observation", "observation version"),
+        ):  # fmt: skip
+            if self.metadata[key] != expected[key]:
+                found = short(self.metadata[key])
+                raise InputError(f"{path}: a policy for {meaning} {found}, but this is {expected[key]!r}")
+        return observation
+
+    def _try(self, game: Game) -> None:
+        """Judges the beginning of some deals, one by one and together.
+
+        Raises:
+            PolicyError: if that fails, or makes a difference.
+        """
+        types = {one.name: one.type for one in self._session.get_outputs()}
+        if any(types[name] != "tensor(float)" for name in ("logits", "value")):
+            raise PolicyError(f"it returns {types['logits']} and {types['value']}, not float32 numbers")
+        states, seats = np.zeros(TRIED, game.dtype), np.zeros(TRIED, np.int64)
+        game.kernels.reset_batch(states, game.template, np.arange(TRIED, dtype=np.uint64))
+        masks, observations = np.zeros((TRIED, game.num_actions), np.int8), np.zeros((TRIED, self._size), np.int8)
+        seen = np.zeros((TRIED, game.layout.size), np.int8)  # the order of play comes behind it; there is none yet
+        game.kernels.observe_batch(states, seen, masks, seats)
+        observations[:, : game.layout.size] = seen
+        together = self._run(observations, masks)
+        for rows in (1, 2):
+            alone = self._run(observations[:rows], masks[:rows])
+            for one, other in zip(alone, (each[:rows] for each in together), strict=True):
+                legal = masks[:rows] != 0 if one.ndim == 2 else np.ones(rows, np.bool_)
+                one, other = one[legal], other[legal]
+                if not np.abs(one - other).max() <= TOLERANCE * max(1.0, float(np.abs(other).max())):
+                    raise PolicyError("what it says of a position depends on the other rows that it is asked about")
+
     def evaluate(
         self, observations: Observations, action_masks: Masks
     ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
-        """Masked logits ``(B, A) float32`` (``ILLEGAL`` where illegal) and values ``(B,) float32``.
+        """Masked logits ``(B, A) float32`` (``ILLEGAL`` where illegal, larger elsewhere) and values ``(B,) float32``.
 
         Raises:
             ValueError: if it sees the order of play, and the observations do not have it, or the other way round.
+            PolicyError: if it fails, or says of a legal action or of a position what is no finite number.
         """
-        if np.shape(observations)[1] != self._size:
+        if np.ndim(observations) != 2 or np.shape(observations)[1] != self._size:
             raise InputError(
-                f"{self.name} sees the {self.observation}, {self._size} numbers, not {np.shape(observations)[1]}: make "
-                f"the environment with observation={self.observation!r}"
+                f"{self.name} sees the {self.observation}, {self._size} numbers, not {np.shape(observations)[-1]}: "
+                f"make the environment with observation={self.observation!r}"
             )
-        inputs = {
-            "observation": np.asarray(observations, np.float32),
-            "action_mask": np.asarray(action_masks, np.float32),
-        }
-        logits, values = self._session.run(["logits", "value"], inputs)
-        return np.asarray(logits), np.asarray(values).reshape(-1)
+        if np.shape(action_masks) != (len(observations), self._num_actions):
+            raise InputError(
+                f"{self.name}: expected action masks of shape ({len(observations)}, {self._num_actions}), not "
+                f"{np.shape(action_masks)}"
+            )
+        try:
+            return self._run(observations, action_masks)
+        except PolicyError as error:
+            raise PolicyError(f"{self.name}: {error}") from error
+
+    def _run(
+        self, observations: Observations, action_masks: Masks
+    ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
+        """``evaluate``, of arrays that fit."""
+        seen, masks = np.asarray(observations, np.float32), np.asarray(action_masks, np.float32)
+        logits, values = np.zeros(masks.shape, np.float32), np.zeros(len(masks), np.float32)
+        for start in range(0, len(masks), self._rows_at_once):
+            part = slice(start, start + self._rows_at_once)
+            try:
+                found = self._session.run(["logits", "value"], {"observation": seen[part], "action_mask": masks[part]})
+                logits[part], values[part] = found[0], found[1].reshape(-1)
+            except Exception as error:  # onnxruntime has many of its own
+                raise PolicyError(f"it fails on a position ({_in_a_line(error)})") from error
+        legal = masks != 0
+        judged = np.where(legal, logits, 0.0)
+        if not (np.isfinite(judged).all() and np.isfinite(values).all()):
+            raise PolicyError("it judges a position with what is no finite number")
+        logits = np.where(legal, logits, np.float32(ILLEGAL))
+        if judged.min(initial=0.0) <= ILLEGAL / 2:  # only differences count: the best legal action gets 0
+            best = np.where(legal, judged, -np.inf).max(axis=1, keepdims=True)
+            with np.errstate(over="ignore"):
+                logits = np.where(legal, np.maximum(judged - best, ILLEGAL / 2), ILLEGAL).astype(np.float32)
+        return logits, values
 
     def act(
         self, observations: Observations, action_masks: Masks, states: States | None = None, plays: Events | None = None
@@ -159,3 +307,9 @@ class PolicyAgent:
     def __setstate__(self, state: dict[str, Any]) -> None:  # a session cannot be copied: there is a new one
         self.__dict__.update(state)
         self._session = _session(self._content)
+
+
+def _in_a_line(error: Exception) -> str:
+    """An error of a library in one line, without what a terminal would obey."""
+    text = "".join(letter for letter in " ".join(str(error).split()) if letter.isprintable())
+    return f"{type(error).__name__}: {text if len(text) <= 300 else f'{text[:300]}…'}"

@@ -1,0 +1,688 @@
+"""How large the numbers of an ONNX graph become, and how much work it is, for any number of rows.
+
+Every operation is followed with sizes in the place of numbers. A length is a number or a multiple of the number of rows
+``n`` (``Rows``), so what is found holds for every ``n``. Integers that decide about lengths are followed, too. An
+operator that is not in the table below, or a length that hangs on what is observed, is refused: of such a file nobody
+can say how much memory it takes, or whether it ends.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from trick_envs.agents.onnx_file import KNOWN, MAX_RANK, Graph, GraphError, Node, Tensor, short
+
+_INT32, _INT64, _BOOL = 6, 7, 9  # numbers of types
+
+MAX_NODES = 5_000
+MAX_NUMBERS = 1 << 25  # that do not depend on rows, all together
+MAX_NUMBERS_A_ROW = 1 << 23  # at the same time
+MAX_WORK = 1 << 30  # multiplications and numbers written, for a row and besides
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A multiple of the number of rows."""
+
+    times: int
+
+    def __mul__(self, other: Any) -> Rows:
+        if isinstance(other, Rows):
+            raise GraphError("it compares rows with each other: a policy judges each by itself")
+        return Rows(self.times * other)
+
+    __rmul__ = __mul__
+
+    def __repr__(self) -> str:
+        return "n" if self.times == 1 else f"{self.times} n"
+
+
+Length: TypeAlias = "int | Rows"
+Shape: TypeAlias = tuple[Length, ...]
+
+
+@dataclass(frozen=True)
+class Value:
+    """What is known of a tensor.
+
+    Attributes:
+        shape: its lengths.
+        numbers: its numbers, if they are known; some may be ``Rows``. Of floats only constants are.
+    """
+
+    shape: Shape
+    numbers: npt.NDArray[np.object_] | None = None
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """What was found out about a graph.
+
+    Attributes:
+        values: by name.
+        numbers_a_row: how many numbers there are at the same time, for each row.
+    """
+
+    values: dict[str, Value]
+    numbers_a_row: int
+
+
+def sizes_of(graph: Graph, inputs: dict[str, Shape]) -> Sizes:
+    """Follows a graph.
+
+    Args:
+        graph: as ``read_graph`` gives it.
+        inputs: the shapes of its inputs.
+
+    Raises:
+        GraphError: if the graph is not sound, or takes too much memory or work; says where.
+    """
+    if len(graph.nodes) > MAX_NODES:
+        raise GraphError(f"it has {len(graph.nodes):,} operations: at most {MAX_NODES:,} are allowed")
+    values = {name: Value(shape) for name, shape in inputs.items()}
+    for name, constant in graph.constants.items():
+        _define(values, name, Value(constant.shape, constant.numbers))
+    last = {name: number for number, node in enumerate(graph.nodes) for name in node.inputs}
+    fixed = work = work_a_row = alive = most = 0
+    for number, node in enumerate(graph.nodes):
+        missing = [name for name in node.inputs if name and name not in values]
+        if missing:
+            raise GraphError(f"its {short(node.kind)} reads {short(missing[0])}, which nothing has written before")
+        step = _Step(node, [values[name] if name else None for name in node.inputs])
+        found = step.outputs()
+        for name, value in zip(node.outputs, found, strict=False):
+            if name:
+                _define(values, name, value)
+        for amount in [*(count(values[name].shape) for name in node.outputs if name), *step.scratch]:
+            if isinstance(amount, Rows):
+                alive, work_a_row = alive + amount.times, work_a_row + amount.times
+            else:
+                fixed, work = fixed + amount, work + amount
+        most = max(most, alive)
+        for amount in step.scratch:
+            alive -= amount.times if isinstance(amount, Rows) else 0
+        for name in {*node.inputs, *node.outputs} - {""}:
+            if last.get(name, -1) <= number and name not in graph.outputs:
+                amount = count(values[name].shape)
+                alive -= amount.times if isinstance(amount, Rows) and name not in inputs else 0
+        for amount in step.work:
+            work_a_row += amount.times if isinstance(amount, Rows) else 0
+            work += 0 if isinstance(amount, Rows) else amount
+        if fixed > MAX_NUMBERS or most > MAX_NUMBERS_A_ROW:
+            raise GraphError(f"its {short(node.kind)} makes {max(fixed, most):,} numbers: no policy needs so many")
+        if max(work, work_a_row) > MAX_WORK:
+            raise GraphError(f"with its {short(node.kind)} it computes more than {MAX_WORK:,} numbers a row")
+    return Sizes(values, max(most, 1))
+
+
+def _define(values: dict[str, Value], name: str, value: Value) -> None:
+    if name in values:
+        raise GraphError(f"it writes {short(name)} twice")
+    values[name] = value
+
+
+def count(lengths: Sequence[Length]) -> Length:
+    """How many numbers a tensor has."""
+    found: Length = 1
+    for one in lengths:
+        found = one * found if isinstance(one, Rows) else found * one
+    return found
+
+
+class _Step:
+    """One operation: what goes in, what comes out.
+
+    Attributes:
+        scratch: numbers that it needs besides those that it writes.
+        work: multiplications.
+    """
+
+    def __init__(self, node: Node, inputs: list[Value | None]) -> None:
+        self.node, self.inputs = node, inputs
+        self.scratch: list[Length] = []
+        self.work: list[Length] = []
+
+    def outputs(self) -> list[Value]:
+        """What it writes."""
+        rule = _RULES.get(self.node.kind)
+        if rule is None:
+            random = self.node.kind.startswith("Random") or self.node.kind in ("Bernoulli", "Multinomial")
+            raise self.refused("draws random numbers" if random else "is an operator that no policy needs")
+        try:
+            found = [Value(tuple(shape)) for shape in rule(self)]
+        except GraphError:
+            raise
+        except (IndexError, KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError, OverflowError) as error:
+            raise self.refused("has inputs or attributes that do not fit") from error
+        if len(self.node.outputs) > len(found):
+            raise self.refused(f"has {len(self.node.outputs)} outputs")
+        for value in found:
+            if len(value.shape) > MAX_RANK or any(isinstance(one, int) and one < 0 for one in value.shape):
+                raise self.refused(f"makes a tensor of shape {list(value.shape)}")
+        return [Value(found[0].shape, self.numbers(found[0].shape)), *found[1:]]
+
+    def numbers(self, shape: Shape) -> npt.NDArray[np.object_] | None:
+        """The integers that it writes, where they are few and known."""
+        compute, amount = _NUMBERS.get(self.node.kind), count(shape)
+        if compute is None or isinstance(amount, Rows) or amount > KNOWN:
+            return None
+        try:
+            found = np.asarray(compute(self), object)
+        except (GraphError, TypeError, ValueError, KeyError, IndexError, AttributeError, ZeroDivisionError):
+            return None
+        numbers = [one.times if isinstance(one, Rows) else one for one in found.reshape(-1)]
+        most = 1 << (31 if self.node.kind in _ARITHMETIC else 63)  # beyond, int32 and int64 would begin anew
+        kinds = (int, float) if self.node.kind == "Constant" else int
+        if found.shape != shape or not all(isinstance(one, kinds) and -most <= one < most for one in numbers):
+            return None
+        return found
+
+    def refused(self, what: str) -> GraphError:
+        return GraphError(f"its {short(self.node.kind)} {what}")
+
+    # --- what rules ask for ----------------------------------------------------------------------------------------
+
+    def has(self, k: int) -> bool:
+        return k < len(self.inputs) and self.inputs[k] is not None
+
+    def value(self, k: int = 0) -> Value:
+        found = self.inputs[k]
+        if found is None:
+            raise self.refused(f"lacks input {k}")
+        return found
+
+    def shape(self, k: int = 0) -> Shape:
+        return self.value(k).shape
+
+    def known(self, k: int) -> npt.NDArray[np.object_]:
+        """The integers of an input.
+
+        Raises:
+            GraphError: if they are not known.
+        """
+        numbers = self.value(k).numbers
+        if numbers is None or any(isinstance(one, float) for one in numbers.flat):
+            raise self.refused("has sizes that hang on what is observed")
+        return numbers
+
+    def attribute(self, name: str, default: Any) -> Any:
+        found = self.node.attributes.get(name, default)
+        if default is not None and type(found) is not type(default):
+            raise self.refused(f"has {short(name)} of the wrong kind")
+        return found
+
+    def list_of(self, name: str, k: int) -> list[int] | None:
+        """Integers from an attribute, as older files have them, or from an input."""
+        if name in self.node.attributes:
+            return list(self.attribute(name, [0]))
+        return [int(one) for one in self.known(k).reshape(-1)] if self.has(k) else None
+
+    def axis(self, default: int, rank: int) -> int:
+        return _axis(self.attribute("axis", default), rank)
+
+    def broadcast(self, *shapes: Shape) -> Shape:
+        found: list[Length] = []
+        for k in range(1, max(map(len, shapes)) + 1):
+            there = {shape[-k] for shape in shapes if len(shape) >= k} - {1}
+            if len(there) > 1:
+                raise self.refused(f"joins the shapes {', '.join(str(list(shape)) for shape in shapes)}")
+            found.append(there.pop() if there else 1)
+        return tuple(found[::-1])
+
+
+def _axis(axis: int, rank: int) -> int:
+    if not -rank <= axis < max(rank, 1):
+        raise ValueError("axis")
+    return axis % max(rank, 1)
+
+
+def _integer(length: Any) -> int:
+    if not isinstance(length, int):
+        raise GraphError(f"it has a length of {length} where a fixed one is needed")
+    return length
+
+
+# --- rules: the shapes that an operator writes ------------------------------------------------------------------------
+
+Rule: TypeAlias = Callable[[_Step], "Sequence[Sequence[Length]]"]
+
+
+def _same(step: _Step) -> Any:
+    return [step.shape()]
+
+
+def _joined(step: _Step) -> Any:
+    return [step.broadcast(*(step.shape(k) for k in range(len(step.inputs))))]
+
+
+def _dropout(step: _Step) -> Any:
+    if step.has(2):
+        raise step.refused("draws random numbers")
+    return [step.shape(), step.shape()]
+
+
+def _batch_normalization(step: _Step) -> Any:
+    if step.attribute("training_mode", 0):
+        raise step.refused("is in training mode")
+    return [step.shape()]
+
+
+def _mat_mul(step: _Step) -> Any:
+    one, other = step.shape(0), step.shape(1)
+    left, right = (1, *one) if len(one) == 1 else one, (*other, 1) if len(other) == 1 else other
+    if left[-1] != right[-2]:
+        raise step.refused(f"joins the shapes {list(one)} and {list(other)}")
+    begin = step.broadcast(left[:-2], right[:-2]) if len(left) > 2 or len(right) > 2 else ()
+    step.work.append(count([*begin, left[-2], right[-1], left[-1]]))
+    return [(*begin, *([left[-2]] if len(one) > 1 else []), *([right[-1]] if len(other) > 1 else []))]
+
+
+def _gemm(step: _Step) -> Any:
+    one, other = (
+        shape[::-1] if step.attribute(name, 0) else shape
+        for name, shape in (("transA", step.shape(0)), ("transB", step.shape(1)))
+    )
+    (rows, inner), (same, columns) = one, other
+    if inner != same:
+        raise step.refused(f"joins the shapes {list(one)} and {list(other)}")
+    if step.has(2) and step.broadcast(step.shape(2), (rows, columns)) != (rows, columns):
+        raise step.refused(f"adds the shape {list(step.shape(2))}")
+    step.work.append(count([rows, inner, columns]))
+    return [(rows, columns)]
+
+
+def _einsum(step: _Step) -> Any:
+    given, arrow, wanted = step.attribute("equation", "").replace(" ", "").partition("->")
+    terms = given.split(",")
+    lengths: dict[str, Length] = {}
+    letters = "".join(terms)
+    if not arrow or not (letters + wanted).isalpha() or len(terms) != len(step.inputs) or len(terms) > 2:
+        raise step.refused(f"has the equation {short(step.attribute('equation', ''))}")
+    for k, term in enumerate(terms):
+        for letter, length in zip(term, step.shape(k), strict=True):
+            if lengths.setdefault(letter, length) != length or term.count(letter) > 1:
+                raise step.refused(f"has the equation {short(given)}, which does not fit")
+    step.work.append(count(list(lengths.values())))
+    return [[lengths[letter] for letter in wanted]]
+
+
+def _window(step: _Step, kernel: list[int]) -> list[int]:
+    """The lengths that a convolution or a pooling leaves."""
+    lengths, rank = [_integer(one) for one in step.shape()[2:]], len(kernel)
+    strides, dilations = (list(step.attribute(name, [1] * rank)) for name in ("strides", "dilations"))
+    pads, auto = list(step.attribute("pads", [0] * 2 * rank)), step.attribute("auto_pad", "NOTSET")
+    if not len(lengths) == len(strides) == len(dilations) == rank > 0 or len(pads) != 2 * rank:
+        raise ValueError("rank")
+    if min(*kernel, *strides, *dilations, *(one + 1 for one in pads)) < 1 or max(pads) > KNOWN:
+        raise ValueError("window")
+    found = []
+    for k, length in enumerate(lengths):
+        reach = dilations[k] * (kernel[k] - 1) + 1
+        room = length + pads[k] + pads[k + rank] - reach
+        if auto in ("SAME_UPPER", "SAME_LOWER"):
+            found.append(-(-length // strides[k]))
+        elif room < 0:
+            raise ValueError("window")
+        else:
+            found.append((-(-room // strides[k]) if step.attribute("ceil_mode", 0) else room // strides[k]) + 1)
+    return found
+
+
+def _conv(step: _Step) -> Any:
+    weights = [_integer(one) for one in step.shape(1)]
+    there = (step.shape()[0], weights[0], *_window(step, weights[2:]))
+    step.work.append(count([*there, *weights[1:]]))
+    step.scratch.append(count([there[0], *there[2:], *weights[1:]]))  # its windows, side by side
+    return [there]
+
+
+def _pool(step: _Step) -> Any:
+    kernel = list(step.attribute("kernel_shape", [1]))
+    there = (*step.shape()[:2], *_window(step, kernel))
+    step.work.append(count([*there, *kernel]))
+    return [there]
+
+
+def _global_pool(step: _Step) -> Any:
+    return [(*step.shape()[:2], *[1] * (len(step.shape()) - 2))]
+
+
+def _recurrent(step: _Step) -> Any:
+    gates = {"RNN": 1, "GRU": 3, "LSTM": 4}[step.node.kind]
+    (time, rows, size), (directions, _, hidden) = step.shape(), step.shape(2)
+    if step.attribute("layout", 0) or step.attribute("hidden_size", 0) != hidden:
+        raise ValueError("layout")
+    if step.shape(1) != (directions, gates * _integer(hidden), size) or step.shape(2)[1] != gates * _integer(hidden):
+        raise ValueError("weights")
+    step.work.append(
+        count([_integer(time), rows, directions, gates * _integer(hidden), _integer(hidden) + _integer(size)])
+    )
+    step.scratch.append(count([_integer(time), rows, directions, gates * _integer(hidden)]))
+    state = (directions, rows, hidden)
+    return [(time, directions, rows, hidden), state, state]
+
+
+def _reduce(step: _Step) -> Any:
+    shape = step.shape()
+    axes = step.list_of("axes", 1)
+    if not axes:
+        axes = [] if step.attribute("noop_with_empty_axes", 0) else list(range(len(shape)))
+    gone, keep = {_axis(one, len(shape)) for one in axes}, step.attribute("keepdims", 1)
+    return [[1 if k in gone else one for k, one in enumerate(shape) if keep or k not in gone]]
+
+
+def _best(step: _Step) -> Any:
+    shape = step.shape()
+    gone, keep = step.axis(0, len(shape)), step.attribute("keepdims", 1)
+    return [[1 if k == gone else one for k, one in enumerate(shape) if keep or k != gone]]
+
+
+def _top(step: _Step) -> Any:
+    shape = list(step.shape())
+    wanted = step.attribute("k", 0) or int(step.known(1).reshape(-1)[0])
+    axis = step.axis(-1, len(shape))
+    if not 0 <= wanted <= _integer(shape[axis]):
+        raise ValueError("k")
+    shape[axis] = wanted
+    return [shape, shape]
+
+
+def _reshape(step: _Step) -> Any:
+    shape = step.shape()
+    wanted: list[Length] = list(step.known(1).reshape(-1))
+    keep_zero = step.attribute("allowzero", 0)
+    found = [shape[k] if one == 0 and not keep_zero else one for k, one in enumerate(wanted)]
+    if -1 in found:
+        others = count([one for one in found if one != -1])
+        found[found.index(-1)] = _quotient(count(shape), others)
+    if -1 in found or count(found) != count(shape):
+        raise step.refused(f"makes {found} of the shape {list(shape)}")
+    return [found]
+
+
+def _quotient(one: Length, other: Length) -> Length:
+    if isinstance(one, Rows) and isinstance(other, Rows):
+        one, other = one.times, other.times
+    if isinstance(one, Rows) and isinstance(other, int) and one.times % other == 0:
+        return Rows(one.times // other)
+    if isinstance(one, int) and isinstance(other, int) and one % other == 0:
+        return one // other
+    raise ValueError("division")
+
+
+def _flatten(step: _Step) -> Any:
+    shape, axis = step.shape(), _axis_or_end(step.attribute("axis", 1), len(step.shape()))
+    return [(count(shape[:axis]), count(shape[axis:]))]
+
+
+def _axis_or_end(axis: int, rank: int) -> int:
+    """An axis that may also stand behind the last."""
+    return rank if axis == rank else _axis(axis, rank)
+
+
+def _squeeze(step: _Step) -> Any:
+    shape, axes = step.shape(), step.list_of("axes", 1)
+    gone = {k for k, one in enumerate(shape) if one == 1} if axes is None else {_axis(k, len(shape)) for k in axes}
+    if any(shape[k] != 1 for k in gone):
+        raise ValueError("axes")
+    return [[one for k, one in enumerate(shape) if k not in gone]]
+
+
+def _unsqueeze(step: _Step) -> Any:
+    shape, axes = list(step.shape()), step.list_of("axes", 1) or []
+    for axis in sorted(_axis(one, len(shape) + len(axes)) for one in axes):
+        shape.insert(axis, 1)
+    return [shape]
+
+
+def _transpose(step: _Step) -> Any:
+    shape = step.shape()
+    order = step.attribute("perm", list(range(len(shape)))[::-1])
+    if sorted(order) != list(range(len(shape))):
+        raise ValueError("perm")
+    return [[shape[k] for k in order]]
+
+
+def _concat(step: _Step) -> Any:
+    shapes = [list(step.shape(k)) for k in range(len(step.inputs))]
+    axis = step.axis(0, len(shapes[0]))
+    lengths = [shape.pop(axis) for shape in shapes]
+    if any(shape != shapes[0] for shape in shapes):
+        raise ValueError("shapes")
+    if all(isinstance(one, Rows) for one in lengths):
+        total: Length = Rows(sum(one.times for one in lengths if isinstance(one, Rows)))
+    else:
+        total = sum(map(_integer, lengths))
+    return [[*shapes[0][:axis], total, *shapes[0][axis:]]]
+
+
+def _split(step: _Step) -> Any:
+    shape, number = step.shape(), len(step.node.outputs)
+    axis = step.axis(0, len(shape))
+    length = _integer(shape[axis])
+    parts = step.list_of("split", 1)
+    if parts is None:
+        size = -(-length // number)
+        parts = [max(0, min(size, length - k * size)) for k in range(number)]
+    if sum(parts) != length or min(parts) < 0 or len(parts) != number:
+        raise ValueError("split")
+    return [(*shape[:axis], one, *shape[axis + 1 :]) for one in parts]
+
+
+def _slices(step: _Step) -> list[slice]:
+    """What a ``Slice`` takes of each axis."""
+    rank = len(step.shape())
+    starts, ends = step.known(1).reshape(-1), step.known(2).reshape(-1)
+    axes = [_axis(int(one), rank) for one in step.known(3).reshape(-1)] if step.has(3) else list(range(len(starts)))
+    steps = step.known(4).reshape(-1) if step.has(4) else [1] * len(starts)
+    found = [slice(None)] * rank
+    for axis, *part in zip(axes, starts, ends, steps, strict=True):
+        found[axis] = slice(*part)
+    return found
+
+
+def _slice(step: _Step) -> Any:
+    found: list[Length] = []
+    for length, part in zip(step.shape(), _slices(step), strict=True):
+        if isinstance(length, int):
+            found.append(len(range(*part.indices(length))))
+        elif part == slice(None) or (part.start == 0 and part.step == 1 and _all_rows(length, part.stop)):
+            found.append(length)
+        else:
+            raise step.refused("takes some of the rows")
+    return [found]
+
+
+def _all_rows(length: Rows, stop: Any) -> bool:
+    return stop == length or (isinstance(stop, int) and stop >= (1 << 31) - 1)
+
+
+def _gather(step: _Step) -> Any:
+    shape = step.shape()
+    axis = step.axis(0, len(shape))
+    return [(*shape[:axis], *step.shape(1), *shape[axis + 1 :])]
+
+
+def _gather_elements(step: _Step) -> Any:
+    return [step.shape(1)]
+
+
+def _gather_nd(step: _Step) -> Any:
+    shape, indices, batch = step.shape(), step.shape(1), step.attribute("batch_dims", 0)
+    return [(*indices[:-1], *shape[batch + _integer(indices[-1]) :])]
+
+
+def _expand(step: _Step) -> Any:
+    return [step.broadcast(step.shape(), tuple(step.known(1).reshape(-1)))]
+
+
+def _tile(step: _Step) -> Any:
+    times = step.known(1).reshape(-1)
+    return [[one * many for one, many in zip(step.shape(), times, strict=True)]]
+
+
+def _pad(step: _Step) -> Any:
+    shape, pads = list(step.shape()), step.list_of("pads", 1) or []
+    axes = [_axis(int(one), len(shape)) for one in step.known(3).reshape(-1)] if step.has(3) else range(len(shape))
+    for axis, before, after in zip(axes, pads[: len(pads) // 2], pads[len(pads) // 2 :], strict=True):
+        if before or after:
+            shape[axis] = _integer(shape[axis]) + before + after
+    return [shape]
+
+
+def _constant(step: _Step) -> Any:
+    names = {"value", "value_float", "value_int", "value_floats", "value_ints"} & set(step.node.attributes)
+    found = step.node.attributes[names.pop()]
+    if isinstance(found, Tensor):
+        return [found.shape]
+    return [(len(found),) if isinstance(found, list) else ()]
+
+
+def _constant_numbers(step: _Step) -> Any:
+    found = next(iter(step.node.attributes.values()))
+    if isinstance(found, Tensor):
+        return found.numbers
+    return np.array(found, object)
+
+
+def _one_hot(step: _Step) -> Any:
+    shape, depth = list(step.shape()), int(step.known(1).reshape(-1)[0])
+    shape.insert(_axis(step.attribute("axis", -1), len(shape) + 1), depth)
+    return [shape]
+
+
+def _range(step: _Step) -> Any:
+    begin, end, by = (_integer(step.known(k).reshape(-1)[0]) for k in range(3))
+    return [(len(range(begin, end, by)),)]
+
+
+_ELEMENTWISE = (
+    "Abs Acos Acosh Asin Asinh Atan Atanh BitwiseNot Cast CastLike Ceil Celu Clip Cos Cosh CumSum Elu Erf Exp Floor "
+    "Gelu GroupNormalization HardSigmoid HardSwish Hardmax Identity InstanceNormalization IsInf IsNaN "
+    "LayerNormalization LeakyRelu Log LogSoftmax LpNormalization MeanVarianceNormalization Mish Neg Not PRelu "
+    "RMSNormalization Reciprocal Relu Round Scatter ScatterElements ScatterND Selu Shrink Sigmoid Sign Sin Sinh "
+    "Softmax Softplus Softsign Sqrt Swish Tan Tanh ThresholdedRelu Trilu"
+)
+_JOINING = (
+    "Add And BitwiseAnd BitwiseOr BitwiseXor Div Equal Greater GreaterOrEqual Less LessOrEqual Max Mean Min Mod Mul Or "
+    "Pow Sub Sum Where Xor"
+)
+_REDUCING = "L1 L2 LogSum LogSumExp Max Mean Min Prod Sum SumSquare"
+_RULES: dict[str, Rule] = {
+    **dict.fromkeys(_ELEMENTWISE.split(), _same),
+    **dict.fromkeys(_JOINING.split(), _joined),
+    **{f"Reduce{kind}": _reduce for kind in _REDUCING.split()},
+    **dict.fromkeys(("LSTM", "GRU", "RNN"), _recurrent),
+    **dict.fromkeys(("MaxPool", "AveragePool"), _pool),
+    **dict.fromkeys(("GlobalMaxPool", "GlobalAveragePool"), _global_pool),
+    **dict.fromkeys(("ArgMax", "ArgMin"), _best),
+    "BatchNormalization": _batch_normalization,
+    "Concat": _concat,
+    "Constant": _constant,
+    "ConstantOfShape": lambda step: [list(step.known(0).reshape(-1))],
+    "Conv": _conv,
+    "Dropout": _dropout,
+    "Einsum": _einsum,
+    "Expand": _expand,
+    "Flatten": _flatten,
+    "Gather": _gather,
+    "GatherElements": _gather_elements,
+    "GatherND": _gather_nd,
+    "Gemm": _gemm,
+    "MatMul": _mat_mul,
+    "OneHot": _one_hot,
+    "Pad": _pad,
+    "Range": _range,
+    "Reshape": _reshape,
+    "Shape": lambda step: [(len(_shape_numbers(step)),)],
+    "Size": lambda step: [()],
+    "Slice": _slice,
+    "Split": _split,
+    "Squeeze": _squeeze,
+    "Tile": _tile,
+    "TopK": _top,
+    "Transpose": _transpose,
+    "Unsqueeze": _unsqueeze,
+}
+
+# --- the integers that some operators write ---------------------------------------------------------------------------
+
+
+def _shape_numbers(step: _Step) -> list[Length]:
+    end = step.attribute("end", len(step.shape()))
+    return list(step.shape()[step.attribute("start", 0) : end])
+
+
+def _cast_numbers(step: _Step) -> Any:
+    given, to = step.value().numbers, step.attribute("to", 0)
+    if given is None:
+        return None
+    if to == _BOOL:
+        return np.array([bool(one) for one in given.flat], object).reshape(given.shape)
+    numbers = [one if isinstance(one, Rows) else int(one) for one in given.flat]
+    most = {_INT32: 1 << 31, _INT64: 1 << 63}[to]
+    if not all(isinstance(one, Rows) or -most <= one < most for one in numbers):
+        raise ValueError("they begin anew")
+    return np.array(numbers, object).reshape(given.shape)
+
+
+def _cast_like_numbers(step: _Step) -> Any:
+    given = step.value().numbers
+    if given is None or any(isinstance(one, (bool, Rows)) for one in step.known(1).flat) or not step.known(1).size:
+        return None
+    numbers = [int(one) for one in given.flat]
+    return np.array(numbers, object).reshape(given.shape) if all(0 <= one < 128 for one in numbers) else None
+
+
+def _quotients(step: _Step) -> Any:
+    one, other = np.broadcast_arrays(step.known(0), step.known(1))
+    found = [
+        a // b if isinstance(a, int) and isinstance(b, int) and a >= 0 and b > 0 else _quotient(a, b)
+        for a, b in zip(one.flat, other.flat, strict=True)
+    ]
+    return np.array(found, object).reshape(one.shape)
+
+
+def _equal(step: _Step) -> Any:
+    one, other = np.broadcast_arrays(step.known(0), step.known(1))
+    if any(isinstance(each, Rows) and not (isinstance(both, int) and both < 1) and each != both
+           for pair in zip(one.flat, other.flat, strict=True) for each, both in (pair, pair[::-1])):  # fmt: skip
+        raise ValueError("it depends on the number of rows")
+    return one == other
+
+
+_ARITHMETIC = ("Add", "Div", "Mod", "Mul", "Neg", "Range", "ReduceProd", "Sub")
+_NUMBERS: dict[str, Callable[[_Step], Any]] = {
+    "Add": lambda step: step.known(0) + step.known(1),
+    "Cast": _cast_numbers,
+    "CastLike": _cast_like_numbers,
+    "Concat": lambda step: np.concatenate([step.known(k) for k in range(len(step.inputs))], step.attribute("axis", 0)),
+    "Constant": _constant_numbers,
+    "ConstantOfShape": lambda step: np.full(
+        tuple(step.known(0).reshape(-1)), step.attribute("value", None).numbers.reshape(-1)[0], object
+    ),
+    "Div": _quotients,
+    "Equal": _equal,
+    "Expand": lambda step: np.broadcast_to(step.known(0), [_integer(one) for one in _expand(step)[0]]),
+    "Gather": lambda step: np.take(step.known(0), step.known(1).astype(np.int64), axis=step.attribute("axis", 0)),
+    "Identity": lambda step: step.known(0),
+    "Mod": lambda step: step.known(0) % step.known(1),
+    "Mul": lambda step: step.known(0) * step.known(1),
+    "Neg": lambda step: -step.known(0),
+    "Range": lambda step: np.arange(*(step.known(k).reshape(-1)[0] for k in range(3))).astype(object),
+    "ReduceProd": lambda step: math.prod(step.known(0).reshape(-1)),
+    "Reshape": lambda step: step.known(0).reshape([_integer(one) for one in _reshape(step)[0]]),
+    "Shape": _shape_numbers,
+    "Size": lambda step: count(step.shape()),
+    "Slice": lambda step: step.known(0)[tuple(_slices(step))],
+    "Squeeze": lambda step: step.known(0).reshape([_integer(one) for one in _squeeze(step)[0]]),
+    "Sub": lambda step: step.known(0) - step.known(1),
+    "Unsqueeze": lambda step: step.known(0).reshape(_unsqueeze(step)[0]),
+    "Where": lambda step: np.where(step.known(0).astype(bool), step.known(1), step.known(2)),
+}
