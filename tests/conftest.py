@@ -51,7 +51,7 @@ def quick_export() -> Iterator[None]:
     """
     import onnx
 
-    from trick_envs.interfaces import export
+    from trick_envs.agents import export
 
     original = export._to_onnx
 

@@ -23,7 +23,7 @@ pytest.importorskip("onnxruntime")
 nn = torch.nn
 
 from trick_envs import export_policy  # noqa: E402
-from trick_envs.interfaces.export import _game, _observation  # noqa: E402
+from trick_envs.agents.export import _game, _observation  # noqa: E402
 
 GAME = load_game("donguri", 3)
 SIZE, ACTIONS = GAME.layout.size, GAME.num_actions
@@ -295,6 +295,63 @@ class Noisy(nn.Linear):
         return super().forward(observation) + torch.rand(1)
 
 
+class OfBatch(nn.Linear):
+    """Its answer depends on the other rows."""
+
+    def __init__(self, how: Any) -> None:
+        super().__init__(SIZE, ACTIONS)
+        self.how = how
+
+    def forward(self, observation: Any) -> Any:
+        return self.how(super().forward(observation))
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        lambda x: x.softmax(0),
+        lambda x: x - x.mean(0),
+        lambda x: x * (1 + (len(x) > 32)),
+        lambda x: x + torch.arange(len(x))[:, None] * torch.arange(ACTIONS),
+        lambda x: (x, x.mean().expand(len(x))),
+        lambda x: (x, x.sum(1).cumsum(0)),
+    ],
+)
+def test_a_module_whose_answer_depends_on_the_other_rows_is_refused(how, tmp_path):
+    with pytest.raises(
+        ValueError, match=r"differ by .* when asked with fewer rows .*: expected a module that computes"
+    ):
+        export_policy(OfBatch(how), GAME, tmp_path / "policy.onnx")
+    assert not list(tmp_path.iterdir())
+
+
+def test_statistics_of_the_batch_are_refused_those_of_training_are_not(tmp_path):
+    def normalized(**kind: Any) -> Any:
+        return nn.Sequential(nn.BatchNorm1d(SIZE, **kind), nn.Linear(SIZE, ACTIONS))
+
+    with pytest.raises(ValueError, match=r"the module fails on B = 1: .*more than 1 value"):
+        export_policy(normalized(track_running_stats=False), GAME, tmp_path / "policy.onnx")
+    module = normalized()
+    assert_same(exported(module, GAME, tmp_path / "policy.onnx"), module.eval()(torch.from_numpy(positions()[0])))
+
+
+@pytest.mark.parametrize(
+    ("wrap", "behind"),
+    [
+        (torch.compile, False), (nn.DataParallel, False), (torch.optim.swa_utils.AveragedModel, False),
+        (lambda module: torch.compile(nn.DataParallel(module)), False),
+        (lambda module: nn.Sequential(torch.compile(module), nn.Tanh()), True),
+        (lambda module: module.compile() or module, False),
+    ],
+    ids=["compile", "DataParallel", "AveragedModel", "both", "inside", "in place"],
+)  # fmt: skip
+def test_the_module_inside_a_wrapper_is_exported(wrap, behind, tmp_path):
+    module = nn.Sequential(nn.Linear(SIZE, 16), nn.Tanh(), nn.Linear(16, ACTIONS))
+    agent = exported(wrap(module), GAME, tmp_path / "policy.onnx")
+    expected = module(torch.from_numpy(positions()[0]))
+    assert_same(agent, expected.tanh() if behind else expected)
+
+
 @pytest.mark.parametrize(
     ("module", "message"),
     [
@@ -303,6 +360,8 @@ class Noisy(nn.Linear):
         (lambda: Masked(actions=7), rf"fails on .*action masks \(B, {ACTIONS}\)"),
         (lambda: Noisy(SIZE, ACTIONS), "logits differ by .*: expected a module that computes the same in every call"),
         (lambda: nn.LSTM(SIZE, ACTIONS), "fails on B = 64.*RuntimeError"),
+        (lambda: torch.jit.script(nn.Linear(SIZE, ACTIONS)), r"torch\.export cannot follow the module"),
+        (lambda: OfBatch(lambda x: x * float("nan")), "with what is no finite number"),
     ],
 )
 def test_a_module_that_does_not_fit_is_a_clear_error_and_no_file(module, message, tmp_path):

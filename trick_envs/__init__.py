@@ -18,10 +18,10 @@ from trick_envs.discovery import game_names, gymnasium_id
 
 if TYPE_CHECKING:
     from trick_envs.agents import make_agent
+    from trick_envs.agents.export import export_policy
     from trick_envs.engine.batch import BatchEnv
     from trick_envs.engine.registry import load_game
     from trick_envs.errors import IllegalAction
-    from trick_envs.interfaces.export import export_policy
 
 __version__ = "1.0.0"
 __all__ = ["BatchEnv", "IllegalAction", "__version__", "export_policy", "game_names", "load_game", "make_agent"]
@@ -29,7 +29,7 @@ __all__ = ["BatchEnv", "IllegalAction", "__version__", "export_policy", "game_na
 _HOMES = {
     "BatchEnv": "trick_envs.engine.batch",
     "IllegalAction": "trick_envs.errors",
-    "export_policy": "trick_envs.interfaces.export",
+    "export_policy": "trick_envs.agents.export",
     "load_game": "trick_envs.engine.registry",
     "make_agent": "trick_envs.agents",
 }

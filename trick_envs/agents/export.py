@@ -17,7 +17,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -39,6 +39,8 @@ except ImportError as error:
 
 POSITIONS = 64  # that the exported file is checked on
 TOLERANCE = 1e-4  # relative to the largest number
+
+Judgement: TypeAlias = tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]  # masked logits, values
 
 
 def export_policy(policy: Any, game: Any, path: str | os.PathLike[str], run: dict[str, Any] | None = None) -> None:
@@ -73,20 +75,35 @@ def export_policy(policy: Any, game: Any, path: str | os.PathLike[str], run: dic
     observations, masks = _positions(played, observation)
     with _for_inference(network):
         expected = _evaluate(network, played, observations, masks)
+        for rows in (slice(1), slice(3, 10)):
+            alone = _evaluate(network, played, observations[rows], masks[rows])
+            _same(
+                "the module's", alone, (expected[0][rows], expected[1][rows]), masks[rows], "when asked with fewer rows"
+            )
         model = _to_onnx(network, played, size)
     about = policy_metadata(played, run or {}, observation)
     onnx.helper.set_model_props(model, {METADATA_KEY: json.dumps(about)})
+    content = model.SerializeToString()
+    found = PolicyAgent(target, played, content=content).evaluate(observations, masks)
+    _same("the exported file's", found, expected, masks, "from the module's")
     with replacing(target) as temporary:
-        onnx.save(model, str(temporary))
-        found = PolicyAgent(temporary, played).evaluate(observations, masks)
-        for what, one, other in zip(("logits", "values"), expected, found, strict=True):
-            legal = masks != 0 if one.ndim == 2 else np.ones(len(one), np.bool_)
-            apart, largest = np.abs(one - other)[legal].max(), np.abs(one[legal]).max()
-            if not apart <= TOLERANCE * max(1.0, largest):
-                raise InputError(
-                    f"the exported file's {what} differ by {apart:.3g} from the module's (up to {largest:.3g}): "
-                    "expected a module that computes the same in every call, from observation and action_mask alone"
-                )
+        temporary.write_bytes(content)
+
+
+def _same(whose: str, found: Judgement, expected: Judgement, masks: npt.NDArray[np.float32], how: str) -> None:
+    """Checks that two judgements of the same positions are equal.
+
+    Raises:
+        ValueError: if they are not.
+    """
+    for what, one, other in zip(("logits", "values"), found, expected, strict=True):
+        legal = masks != 0 if one.ndim == 2 else np.ones(len(one), np.bool_)
+        apart, largest = np.abs(one - other)[legal].max(), np.abs(other[legal]).max()
+        if not apart <= TOLERANCE * max(1.0, largest):
+            raise InputError(
+                f"{whose} {what} differ by {apart:.3g} {how} (up to {largest:.3g}): expected a module that computes "
+                "the same in every call, for each row from its observation and action_mask alone"
+            )
 
 
 class _Exported(torch.nn.Module):
@@ -95,9 +112,8 @@ class _Exported(torch.nn.Module):
     def __init__(self, module: torch.nn.Module) -> None:
         super().__init__()
         self.module = module
-        needed = inspect.signature(module.forward).parameters.values()
         kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-        self._takes_mask = len([one for one in needed if one.kind in kinds]) != 1
+        self._takes_mask = len([one for one in _parameters(module) if one.kind in kinds]) != 1
 
     def outputs(self, observation: torch.Tensor, action_mask: torch.Tensor) -> Any:
         """What the module returns, as a tuple; without a value, the second is ``None``."""
@@ -135,7 +151,8 @@ class _QNetwork(torch.nn.Module):
     def forward(self, observation: torch.Tensor, action_mask: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         values = self.network(self.inputs(observation, action_mask))
         values = values.mean(1) if values.ndim == 3 else values  # (B, quantiles, A)
-        return values, torch.where(action_mask > 0.5, values, ILLEGAL).amax(1)
+        best = torch.where(action_mask > 0.5, values, -torch.inf).amax(1)
+        return values, torch.where(best > -torch.inf, best, 0.0)
 
 
 class _Inputs(torch.nn.Module):
@@ -198,6 +215,7 @@ def _network(policy: Any, game: Game, size: int) -> torch.nn.Module:
         normalize, policy = policy.get_vec_normalize_env(), policy.policy
     if not isinstance(policy, torch.nn.Module):
         raise InputTypeError(f"policy: expected a torch.nn.Module or a model of Stable-Baselines3, not {policy!r}")
+    policy = _unwrapped(policy)
     sb3 = sys.modules.get("stable_baselines3.common.policies")  # who has such a model has imported it
     if sb3 is None or not isinstance(policy, sb3.BasePolicy):
         return policy
@@ -213,6 +231,24 @@ def _network(policy: Any, game: Game, size: int) -> torch.nn.Module:
     )
 
 
+def _parameters(module: torch.nn.Module) -> list[inspect.Parameter]:
+    """What ``forward`` takes; nothing if nobody knows (TorchScript)."""
+    try:
+        return list(inspect.signature(module.forward).parameters.values())
+    except ValueError:
+        return []
+
+
+def _unwrapped(module: torch.nn.Module) -> torch.nn.Module:
+    """The module inside ``torch.compile``, ``DataParallel`` and the like, which take any arguments and pass them on."""
+    while True:
+        inner = [getattr(module, name, None) for name in ("_orig_mod", "module")]
+        inside = next((one for one in inner if isinstance(one, torch.nn.Module)), None)
+        if inside is None or not any(one.kind is inspect.Parameter.VAR_POSITIONAL for one in _parameters(module)):
+            return module
+        module = inside
+
+
 def _positions(game: Game, observation: str) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
     """Observations ``(B, D)`` and masks ``(B, A)`` of random play, each at another move of a match."""
     options: dict[str, Any] = {"num_players": game.num_players, "num_deals": game.num_deals, **game.options}
@@ -226,7 +262,7 @@ def _positions(game: Game, observation: str) -> tuple[npt.NDArray[np.float32], n
 
 def _evaluate(
     network: _Exported, game: Game, observations: npt.NDArray[np.float32], masks: npt.NDArray[np.float32]
-) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
+) -> Judgement:
     """Masked logits and values, as the module itself computes them.
 
     Raises:
@@ -236,21 +272,23 @@ def _evaluate(
         f"{game.name} with {game.num_players} players has observations (B, {observations.shape[1]}) and action masks "
         f"(B, {game.num_actions}), and expects logits (B, {game.num_actions})"
     )
-    given = torch.from_numpy(observations), torch.from_numpy(masks)
+    given, rows = (torch.from_numpy(observations), torch.from_numpy(masks)), len(masks)
     try:
         with torch.no_grad():
             parts = network.outputs(*given)
     except Exception as error:
-        raise InputError(f"the module fails on B = {POSITIONS}: {wanted} ({type(error).__name__}: {error})") from error
+        raise InputError(f"the module fails on B = {rows}: {wanted} ({type(error).__name__}: {error})") from error
     shapes = [None if part is None else tuple(getattr(part, "shape", (type(part).__name__,))) for part in parts]
-    fits = len(parts) == 2 and shapes[0] == masks.shape and shapes[1] in (None, (POSITIONS,), (POSITIONS, 1))
+    fits = len(parts) == 2 and shapes[0] == masks.shape and shapes[1] in (None, (rows,), (rows, 1))
     if not fits:
         raise InputError(
-            f"the module returns shapes {shapes} for B = {POSITIONS}: {wanted}, alone or with values (B,) or (B, 1)"
+            f"the module returns shapes {shapes} for B = {rows}: {wanted}, alone or with values (B,) or (B, 1)"
         )
     with torch.no_grad():
-        logits, values = network(*given)
-    return logits.numpy(), values.numpy()
+        logits, values = (one.numpy() for one in network(*given))
+    if not (np.isfinite(logits[masks != 0]).all() and np.isfinite(values).all()):
+        raise InputError("the module judges a position, or a legal action, with what is no finite number")
+    return logits, values
 
 
 @contextlib.contextmanager
@@ -271,17 +309,21 @@ def _to_onnx(network: _Exported, game: Game, size: int) -> Any:
     """The module as an ONNX model, for any number of rows."""
     example = torch.zeros(2, size), torch.ones(2, game.num_actions)
     batch = torch.export.Dim("batch")
-    with _quiet_exporter():
-        program = torch.onnx.export(
-            network,
-            example,
-            input_names=["observation", "action_mask"],
-            output_names=["logits", "value"],
-            dynamic_shapes=({0: batch}, {0: batch}),
-            dynamo=True,
-            optimize=False,  # the weights keep their names and shapes, for trick train's start; the runtime optimizes
-            verbose=False,
-        )
+    try:
+        with _quiet_exporter():
+            program = torch.onnx.export(
+                network,
+                example,
+                input_names=["observation", "action_mask"],
+                output_names=["logits", "value"],
+                dynamic_shapes=({0: batch}, {0: batch}),
+                dynamo=True,
+                optimize=False,  # the weights keep names and shapes, for trick train's start; the runtime optimizes
+                verbose=False,
+            )
+    except Exception as error:
+        cause = (str(error.__cause__ or error).splitlines() or [""])[0]
+        raise InputError(f"torch.export cannot follow the module ({type(error).__name__}: {cause})") from error
     assert program is not None
     model = program.model_proto
     for part in (*model.graph.node, *model.graph.input, *model.graph.output, *model.graph.value_info, model.graph):
