@@ -6,6 +6,10 @@ import gc
 import json
 import os
 import pickle
+import signal
+import subprocess
+import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -96,7 +100,8 @@ def test_a_question_has_the_tricks_in_order_where_it_is_known(name, tmp_path):
         "    if message['type'] == 'start':\n"
         '        print(\'{"type": "ready"}\', flush=True)\n'
         "        continue\n"
-        f"    print(json.dumps([message['deal'], message.get('tricks')]), file=open({str(asked)!r}, 'a'))\n"
+        "    said = [message.get(key) for key in ('deal', 'tricks', 'passed')]\n"
+        f"    print(json.dumps(said), file=open({str(asked)!r}, 'a'))\n"
         "    print(json.dumps({'type': 'card', 'card': message['legal'][0]}), flush=True)\n"
     )
     agent, greedy = make_agent(f"program:{player}", game), make_agent("greedy", game)
@@ -106,25 +111,27 @@ def test_a_question_has_the_tricks_in_order_where_it_is_known(name, tmp_path):
     for seat, action in [each for deal in match.deals for each in deal.actions]:
         number = len(again.deals)
         if seat == 1:
-            expected.append([number, tricks_before(again)])
+            expected.append([number, *order_before(again, 1)])
         again.step(action)
     assert [json.loads(line) for line in asked.read_text().splitlines()] == expected
     agent.act(np.zeros((1, game.layout.size), np.int8), np.zeros((1, game.num_actions), np.int8), start(game, 3))
-    assert json.loads(asked.read_text().splitlines()[-1]) == [1, None]
+    assert json.loads(asked.read_text().splitlines()[-1]) == [1, None, None]
     agent.close()
 
 
-def tricks_before(match: Match) -> list[Any]:
-    """The tricks of the running deal, from a match that plays it again."""
-    again, tricks = Match(match.game, match.seed), []
+def order_before(match: Match, asked: int) -> list[Any]:
+    """The tricks of the running deal, and what a seat has passed, from a match that plays it again."""
+    again, tricks, passed = Match(match.game, match.seed), {}, []
     for number, deal in enumerate(match.deals, 1):
         for seat, action in deal.actions:
-            if number == len(match.deals) and again.phase in ("lead", "follow"):
-                if again.phase == "lead":
-                    tricks.append([])
-                tricks[-1].append([seat, match.game.deck.names[action]])
+            card = match.game.deck.names[action]
+            if number == len(match.deals):
+                if again.phase in ("lead", "follow"):
+                    tricks.setdefault(int(again.states["tricks"][0]), []).append([seat, card])
+                elif again.phase == "pass" and seat == asked:
+                    passed.append(card)
             again.step(action)
-    return tricks
+    return [tricks[trick] for trick in sorted(tricks)], passed
 
 
 def test_arguments_reach_the_program_and_the_timeout_does_not(program):
@@ -161,6 +168,21 @@ def test_a_program_is_kept_from_question_to_question_and_ended_with_its_player(p
         ("say(type='card', card='1R')", 'expected a line {"type": "ready", …}'),
         (READY + "sys.exit('no licence')", "has ended with exit status 1: no licence"),
         ("os._exit(3)", "has ended with exit status 3"),
+        (
+            "sys.stdout.buffer.write(b'M\\xfcller\\n')\nsys.stdout.flush()",
+            r"answered b'M\\xfcller', which is not UTF-8",
+        ),
+        (
+            "sys.stdout.buffer.write(b'\\xff')\nsys.stdout.flush()\nos._exit(0)",
+            r"answered b'\\xff', which is not UTF-8",
+        ),
+        ("os.close(1)\ntime.sleep(60)", "has closed its output"),
+        ("print('x' * (3 << 20), flush=True)\ntime.sleep(60)", "answered 'xxx"),
+        ("print('[' * 100_000, flush=True)", r"answered '\[\[\["),
+        (
+            READY.replace("    continue", "    say(type='hello')\n    time.sleep(1)\n    continue"),
+            "without being asked",
+        ),
     ],
 )
 def test_what_a_program_does_wrong_is_said(program, body, message):
@@ -178,6 +200,127 @@ def test_a_program_that_does_not_answer_is_ended(program, tmp_path):
     assert time.monotonic() - began < 40
     with pytest.raises(ProcessLookupError):
         os.kill(int((tmp_path / "pid").read_text()), 0)
+
+
+LEGAL = "say(type='card', card=message['legal'][0])"
+
+
+def gone(pid: int, seconds: float = 20.0) -> bool:
+    """Whether a process ends within some seconds."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        try:
+            os.kill(pid, 0)
+            if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
+                return True  # nobody waits for it here
+        except (ProcessLookupError, FileNotFoundError):
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def asked_with(agent: Any, games: BatchEnv, row: int) -> bool:
+    """Whether the answer to a question is that to this question: the lowest legal card."""
+    one = slice(row, row + 1)
+    found = agent.act(games.observations[one], games.action_masks[one], games.states[one])[0]
+    return bool(found == games.action_masks[row].argmax())
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_fork_starts_a_program_of_its_own(program):
+    """Also where a thread waits for an answer as it happens."""
+    games = BatchEnv("pepper", 10)
+    games.reset(seed=1)
+    agent, slow = program(READY + LEGAL), program(READY + "time.sleep(1)\n" + LEGAL)
+    assert asked_with(agent, games, 0)
+    waiting = threading.Thread(target=asked_with, args=(slow, games, 0))
+    waiting.start()
+    time.sleep(0.3)
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if all(asked_with(each, games, row) for row in (1, 2) for each in (agent, slow)) else 1)
+    assert all(asked_with(agent, games, row) for row in range(2, 10))
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    waiting.join()
+    assert asked_with(slow, games, 3)
+
+
+def test_a_program_that_threads_share_is_asked_by_one_at_a_time(program):
+    games, found = BatchEnv("pepper", 20), []
+    games.reset(seed=1)
+    agent = program(READY + LEGAL)
+    threads = [
+        threading.Thread(target=lambda: found.extend(asked_with(agent, games, row) for row in range(20)))
+        for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 80
+    assert all(found)
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs alarms")
+def test_an_answer_to_a_question_that_was_interrupted_is_not_taken_for_the_next(program):
+    games = BatchEnv("pepper", 10)
+    games.reset(seed=1)
+    agent = program(READY + "time.sleep(message['seat'] % 2)\n" + LEGAL)
+    slow = int(np.flatnonzero(games.seats % 2)[0])
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    try:
+        rows = np.repeat(slow, 3)
+        signal.setitimer(signal.ITIMER_REAL, 0.5)
+        with pytest.raises(KeyboardInterrupt):
+            agent.act(games.observations[rows], games.action_masks[rows], games.states[rows])
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert all(asked_with(agent, games, row) for row in range(10))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a shell script")
+@pytest.mark.parametrize("end", ["", " &"])
+def test_a_program_behind_a_script_ends_with_it(tmp_path, end):
+    """Whether the script waits for it or not."""
+    bot, script, pid = tmp_path / "bot.py", tmp_path / "player.sh", tmp_path / "pid"
+    body = "\n".join(f"    {line}" for line in ("message = json.loads(line)\n" + READY + LEGAL).splitlines())
+    bot.write_text(
+        "import json, os, sys, time\n"
+        "say = lambda **answer: print(json.dumps(answer), flush=True)\n"
+        f"open({str(pid)!r}, 'w').write(str(os.getpid()))\n"
+        f"for line in sys.stdin:\n{body}\n"
+        "time.sleep(300)\n"
+    )
+    stdin = " <&3" if end else ""
+    script.write_text(f"#!/bin/sh\nexec 3<&0\n{sys.executable} {bot}{stdin}{end}\necho good bye >&2\n")
+    script.chmod(0o755)
+    agent = make_agent(f"program:{script}", load_game("pepper"))
+    first_question(agent)
+    agent.close()
+    assert gone(int(pid.read_text()))
+
+
+HANGS = READY + "open(sys.argv[1], 'a').write(f'{os.getpid()} ')\ntime.sleep(300)"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="without signals a program ends with its input")
+def test_a_program_that_hangs_ends_with_a_process_that_is_killed(program, tmp_path):
+    pids = tmp_path / "pids"  # (for workers: tests/test_executor.py)
+    agent = program(HANGS, f"?{pids}&timeout=300")
+    code = (
+        "import numpy as np\nfrom trick_envs import BatchEnv, make_agent\ngames = BatchEnv('pepper', 1)\n"
+        f"games.reset(seed=1)\nmake_agent({agent.name!r}, games.game).act(games.observations, games.action_masks, "
+        "games.states)"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code])
+    until = time.monotonic() + 120
+    while not (pids.is_file() and pids.read_text()):
+        assert time.monotonic() < until
+        assert process.poll() is None
+        time.sleep(0.1)
+    process.kill()
+    process.wait()
+    assert gone(int(pids.read_text()))
 
 
 def test_what_is_no_program_is_said(tmp_path):

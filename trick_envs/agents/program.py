@@ -1,7 +1,9 @@
 """Players that are programs of their own, written in any language: ``program:PATH?ARGUMENT&ARGUMENT``.
 
 The program reads questions from its standard input and writes answers to its standard output, one JSON object a line.
-``docs/external_players.md`` is the protocol. It runs from the first question on until the player is gone.
+``docs/external_players.md`` is the protocol. It runs from the first question on until the player is gone, in a process
+group of its own, which ends as a whole. Where there are signals and a shell, a guard ends it also if this process is
+killed.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import queue
+import signal
 import subprocess
 import sys
 import tempfile
@@ -26,7 +29,7 @@ from trick_envs.engine.cards import members
 from trick_envs.engine.game import Game
 from trick_envs.engine.history import Events
 from trick_envs.engine.inspect import phase_name
-from trick_envs.engine.state import FOLLOW, LEAD, OVER, States
+from trick_envs.engine.state import FOLLOW, LEAD, OVER, PASS, States
 from trick_envs.errors import InputError
 from trick_envs.view import table_view
 
@@ -35,6 +38,10 @@ PROTOCOL = 1
 Tricks: TypeAlias = "list[list[list[int | str]]]"
 TIMEOUT = 60.0  # seconds for an answer
 _PATIENCE = 2.0  # seconds for a program to end by itself
+_LONGEST = 1 << 20  # bytes of an answer
+_MOST_LINES = 1000  # that nobody has asked for
+_GUARD = 'read -r line; kill -s KILL -- "-$1"'  # reads to the end of its input, which is that of this process
+_SHELL = "/bin/sh"
 
 
 class ProgramError(InputError):
@@ -42,7 +49,7 @@ class ProgramError(InputError):
 
 
 class ProgramAgent:
-    """A program that plays.
+    """A program that plays. Several threads may ask it; copies, pickles and forks start a program of their own.
 
     Args:
         spec: ``program:PATH``, and behind a ``?`` its arguments, separated by ``&``. A path that ends in ``.py`` is run
@@ -71,8 +78,14 @@ class ProgramAgent:
         file = str(Path(path).resolve())
         self._command = [*([sys.executable] if path.endswith(".py") else []), file]
         self._command += [each for each in arguments if each not in own]
-        self._running: _Running | None = None
         self.seed(seed)
+        self._begin()
+
+    def _begin(self) -> None:
+        """No program runs yet: at the beginning, in a copy, and after a fork."""
+        self._running: _Running | None = None
+        self._lock = threading.RLock()
+        _PLAYERS.add(self)
 
     def seed(self, seed: int) -> None:
         """Reseeds the random numbers that the program is given."""
@@ -91,22 +104,28 @@ class ProgramAgent:
         actions = np.zeros(len(states), np.int64)
         for i in range(len(states)):
             if states["phase"][i] != OVER:
-                tricks = None if plays is None else tricks_of(self.game, states[i : i + 1], plays[i])
-                actions[i] = self._ask(states[i : i + 1], float(draws[i]), tricks)
+                question = position(self.game, states[i : i + 1])
+                if plays is not None:
+                    question |= order_of(self.game, states[i : i + 1], plays[i])
+                try:
+                    with self._lock:
+                        actions[i] = self._ask(question | {"random": float(draws[i])})
+                except BaseException:  # also Ctrl-C: an answer that comes later would be taken for the next one
+                    self.close()
+                    raise
         return actions
 
     def close(self) -> None:
-        """Ends the program. The next question starts it again."""
-        if self._running is not None:
-            self._running.end()
-            self._running = None
+        """Ends the program, and all that it has started. The next question starts it again."""
+        running, self._running = self._running, None
+        if running is not None:
+            running.end()
 
-    def _ask(self, states: States, draw: float, tricks: Tricks | None) -> int:
+    def _ask(self, question: dict[str, Any]) -> int:
         if self._running is None:
             self._running = _Running(self._command, self.name)
             self._expect({"type": "start", "protocol": PROTOCOL, **self._about()}, "ready")
-        question = position(self.game, states) | ({} if tricks is None else {"tricks": tricks})
-        answer = self._expect({"type": "act", **question, "random": draw}, "card")
+        answer = self._expect({"type": "act", **question}, "card")
         card = answer.get("card")
         if card not in question["legal"]:
             raise self._failed(f"named {card!r}, which is not legal: expected one of {' '.join(question['legal'])}")
@@ -124,18 +143,25 @@ class ProgramAgent:
 
     def _expect(self, message: dict[str, Any], kind: str) -> dict[str, Any]:
         """Sends a message; returns the answer, which has to be of a kind."""
-        assert self._running is not None
-        line = self._running.exchange(json.dumps(message), self._timeout)
+        running = self._running
+        if running is None:
+            raise self._failed("was closed while it was asked")
+        early = running.unasked()
+        if early:
+            raise self._failed(f"wrote {_shown(early)} without being asked: expected one line for each question")
+        line = running.exchange(json.dumps(message), self._timeout)
         if line is None:
             raise self._failed(f"did not answer within {self._timeout:g} seconds (set it with '?timeout=SECONDS')")
         if not line:
-            raise self._failed(self._running.how_it_ended())
+            raise self._failed(running.how_it_ended())
         try:
-            answer = json.loads(line)
-        except ValueError:
+            answer = json.loads(line.decode())
+        except UnicodeDecodeError:
+            raise self._failed(f"answered {_shown(line)}, which is not UTF-8") from None
+        except (ValueError, RecursionError):
             answer = None
         if not isinstance(answer, dict) or answer.get("type") != kind:
-            raise self._failed(f'answered {line.strip()[:200]!r}: expected a line {{"type": "{kind}", …}}')
+            raise self._failed(f'answered {_shown(line)}: expected a line {{"type": "{kind}", …}}')
         return answer
 
     def _failed(self, what: str) -> ProgramError:
@@ -143,7 +169,35 @@ class ProgramAgent:
         return ProgramError(f"{self.name} {what}")
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_running": None}  # a copy starts a program of its own
+        return {name: value for name, value in self.__dict__.items() if name not in ("_running", "_lock")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._begin()
+
+
+_PLAYERS: weakref.WeakSet[ProgramAgent] = weakref.WeakSet()
+
+
+def _begin_anew() -> None:
+    """In a forked child: programs, their pipes and the locks of other threads belong to the parent."""
+    for player in list(_PLAYERS):
+        if player._running is not None:
+            player._running.forget()
+        player._begin()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_begin_anew)
+
+
+def _shown(line: bytes) -> str:
+    """A line of a program, as it may stand in a message."""
+    try:
+        text = repr(line.decode().strip())
+    except UnicodeDecodeError:
+        text = repr(line.strip())
+    return text if len(text) <= 200 else f"{text[:200]}…"
 
 
 def position(game: Game, states: States) -> dict[str, Any]:
@@ -178,21 +232,31 @@ def position(game: Game, states: States) -> dict[str, Any]:
     }
 
 
-def tricks_of(game: Game, states: States, plays: Events) -> Tricks:
-    """The tricks of the deal in order, each with its plays: ``[seat, card]``. Every lead begins one.
+def order_of(game: Game, states: States, plays: Events) -> dict[str, Any]:
+    """What the seat to act knows of the order of play in a deal: more of a question.
 
     Args:
         game: the game.
         states: the position.
         plays: ``(T, 4)``, from ``BatchEnv.plays``.
+
+    Returns:
+        ``tricks``: in order, each with its plays ``[seat, card]``; the cards that are led begin one. ``passed``: the
+        cards that the seat has passed, in the order in which it named them.
     """
     tricks: Tricks = []
-    for deal, seat, phase, card in plays.tolist():
-        if deal == states["deal_number"][0] and phase in (LEAD, FOLLOW):
-            if phase == LEAD:
+    passed, before = [], FOLLOW
+    for deal, seat, phase, kind in plays.tolist():
+        if deal != states["deal_number"][0]:
+            continue
+        if phase == PASS and seat == states["seat"][0]:
+            passed.append(game.deck.names[kind])
+        if phase in (LEAD, FOLLOW):
+            if phase == LEAD and before != LEAD:  # in some games two cards are led
                 tricks.append([])
-            tricks[-1].append([seat, game.deck.names[card]])
-    return tricks
+            tricks[-1].append([seat, game.deck.names[kind]])
+            before = phase
+    return {"tricks": tricks, "passed": passed}
 
 
 class _Running:
@@ -200,26 +264,45 @@ class _Running:
 
     def __init__(self, command: list[str], name: str) -> None:
         self._said: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  (as long as the program runs)
+        pipe = subprocess.PIPE
         try:
-            self._process = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._said, text=True, bufsize=1
+            process = subprocess.Popen(
+                command, bufsize=0, stdin=pipe, stdout=pipe, stderr=self._said, start_new_session=True
             )
         except OSError as error:
             raise ProgramError(f"{name} does not start: {error.strerror or error}") from error
-        self._lines: queue.Queue[str] = queue.Queue()
-        assert self._process.stdout is not None
-        threading.Thread(target=_read, args=(self._process.stdout, self._lines), daemon=True).start()
-        self._end = weakref.finalize(self, _end, self._process)  # also when Python ends
+        guard = None
+        if os.name == "posix" and os.path.exists(_SHELL):
+            guard = subprocess.Popen(
+                [_SHELL, "-c", _GUARD, "guard", str(process.pid)], bufsize=0, stdin=pipe, stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL, start_new_session=True,
+            )  # fmt: skip
+        self._process, self._guard = process, guard
+        self._lines: queue.Queue[bytes] = queue.Queue(maxsize=_MOST_LINES)
+        assert process.stdout is not None
+        threading.Thread(target=_read, args=(process.stdout, self._lines), daemon=True).start()
+        self._end = weakref.finalize(self, _end, process, guard)  # also when Python ends
 
-    def exchange(self, message: str, timeout: float) -> str | None:
+    def unasked(self) -> bytes:
+        """A line that it has written without being asked, if there is one."""
+        try:
+            line = self._lines.get_nowait()
+        except queue.Empty:
+            return b""
+        if not line:  # its end, which ``exchange`` finds
+            self._lines.put(line)
+        return line
+
+    def exchange(self, message: str, timeout: float) -> bytes | None:
         """Sends a line and returns the next one; empty if the program has ended, ``None`` if it takes too long."""
         assert self._process.stdin is not None
         deadline = time.monotonic() + timeout
+        rest = memoryview(f"{message}\n".encode())
         try:
-            self._process.stdin.write(message + "\n")
-            self._process.stdin.flush()
-        except OSError:
-            return ""
+            while rest:
+                rest = rest[self._process.stdin.write(rest) :]
+        except (OSError, ValueError):  # it has ended, or another thread has closed it
+            return b""
         try:
             return self._lines.get(timeout=max(deadline - time.monotonic(), 0))
         except queue.Empty:
@@ -230,38 +313,76 @@ class _Running:
         status = _wait(self._process)
         self._said.seek(max(self._said.seek(0, os.SEEK_END) - 4000, 0))
         words = self._said.read().decode(errors="replace").strip().splitlines()
-        return f"has ended with exit status {status}" + (f": {words[-1]}" if words else "")
+        end = "has closed its output" if status is None else f"has ended with exit status {status}"
+        return end + (f": {words[-1]}" if words else "")
 
     def end(self) -> None:
+        """Ends it, and all processes of its group."""
         self._end()
 
+    def forget(self) -> None:
+        """Lets go of a program of the process from which this one was forked."""
+        self._end.detach()
+        for one in (self._process, self._guard):
+            if one is not None:
+                one.returncode = 0  # nobody waits for it here
+                if one.stdin is not None:
+                    one.stdin.close()
 
-def _read(stream: IO[str], lines: queue.Queue[str]) -> None:
+
+def _read(stream: IO[bytes], lines: queue.Queue[bytes]) -> None:
+    """Lines of a program, an empty one at the end."""
+    left_over = bytearray()
     try:
-        for line in stream:
-            lines.put(line)
+        while part := stream.read(1 << 16):
+            left_over += part
+            *whole, left_over = left_over.split(b"\n")
+            for line in whole:
+                lines.put_nowait(bytes(line) + b"\n")
+            if len(left_over) > _LONGEST:
+                break
     except (OSError, ValueError):
         pass
-    lines.put("")
+    except queue.Full:  # the next question finds out
+        return
+    finally:
+        stream.close()
+    if left_over:
+        lines.put(bytes(left_over))
+    lines.put(b"")
 
 
-def _wait(process: subprocess.Popen[str]) -> int | None:
+def _wait(process: subprocess.Popen[bytes]) -> int | None:
     try:
         return process.wait(_PATIENCE)
     except subprocess.TimeoutExpired:  # it has only closed its output
         return None
 
 
-def _end(process: subprocess.Popen[str]) -> None:
-    """Closes its input, which asks it to end, and kills it if it does not."""
+def _end(process: subprocess.Popen[bytes], guard: subprocess.Popen[bytes] | None) -> None:
+    """Closes its input, which asks it to end, and kills what is left of it two seconds later."""
     try:
         if process.stdin is not None:
             process.stdin.close()
     except OSError:
         pass
-    if process.poll() is None and _wait(process) is None:
+    if process.poll() is None:
+        _wait(process)
+    try:
+        if os.name == "posix":
+            os.killpg(process.pid, signal.SIGKILL)  # it may have ended, and not what it has started
+        elif process.poll() is None:
+            subprocess.run(["taskkill", "/T", "/F", "/PID", str(process.pid)], capture_output=True, check=False)
+    except OSError:  # nothing is left
+        pass
+    if process.poll() is None:
         process.kill()
         process.wait()
+    if guard is not None:
+        guard.kill()
+        guard.wait()
+        if guard.stdin is not None:
+            guard.stdin.close()
 
 
 def _seconds(text: str, spec: str) -> float:
