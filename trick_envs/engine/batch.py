@@ -16,10 +16,12 @@ import numpy.typing as npt
 from trick_envs.engine.arguments import action_numbers, seat_number, seat_numbers, whole_number
 from trick_envs.engine.cache import jit_disabled
 from trick_envs.engine.changeover import Switch
+from trick_envs.engine.copies import OwnArrays
 from trick_envs.engine.direct import direct
 from trick_envs.engine.game import Game
 from trick_envs.engine.history import Events, PlayLog, Recall, layout_of, with_history
 from trick_envs.engine.inspect import why_illegal
+from trick_envs.engine.interrupts import Interruptible, whole
 from trick_envs.engine.kernels.playing import REWARDS
 from trick_envs.engine.registry import arguments_of, load_game_for
 from trick_envs.engine.rng import MAX_SEED, checked_seed, fresh_seed
@@ -43,7 +45,7 @@ def reward_mode(reward: str) -> int:
     return REWARDS.index(reward)
 
 
-class BatchEnv:
+class BatchEnv(OwnArrays, Interruptible):
     """``num_envs`` games of one kind in lock step, all seats in turn.
 
     Every ``step`` names one card in every game (or in some), for whichever seat acts there. A finished match is
@@ -140,7 +142,11 @@ class BatchEnv:
             seeds = [checked_seed(one) for one in seed]
             if len(seeds) != self.num_envs:
                 raise InputError(f"seed: expected {self.num_envs} seeds, one per game, not {len(seeds)}")
-        drawn, states = np.array(seeds, np.uint64), self._states
+        self._reset(np.array(seeds, np.uint64))
+
+    @whole
+    def _reset(self, drawn: npt.NDArray[np.uint64]) -> None:
+        states = self._states
         if not self._started:  # where nothing is compiled yet, all of it is compiled side by side
             self.game.kernels.prepare(self._arguments())
         self._share(self.num_envs, lambda at: self.game.kernels.reset_batch(states[at], self._template, drawn[at]))
@@ -150,6 +156,7 @@ class BatchEnv:
         self.rewards[:] = 0
         self.terminated[:] = False
 
+    @whole
     def observe(self) -> None:
         """Recomputes observations, masks and seats, after a change to ``states``.
 
@@ -189,13 +196,15 @@ class BatchEnv:
 
         Raises:
             IllegalAction: names game, seat, card and rule. No game has moved then.
+            ResetNeeded: before ``reset``, or when Ctrl-C has stopped the step before.
         """
         if not self._started:
             raise ResetNeeded("call reset() before step()")
+        self._needs_complete()
         games = self._all if env_ids is None else self._checked_rows(env_ids)
         chosen = action_numbers(actions, len(games))
         games = np.ascontiguousarray(games)
-        step_rows, first_unnamed = self._entries
+        _, first_unnamed = self._entries
         fixed = (
             self._mode, self._seen, self.action_masks, self.seats, self.rewards, self.terminated, self._allowed
         )  # fmt: skip
@@ -211,6 +220,15 @@ class BatchEnv:
         if wrong >= 0:
             i = int(games[wrong])
             raise IllegalAction(f"game {i}: {why_illegal(self.game, self._states[i : i + 1], int(chosen[wrong]))}")
+        self._play(games, chosen, fixed, team)
+        return self.rewards, self.terminated
+
+    @whole
+    def _play(
+        self, games: npt.NDArray[np.int64], chosen: npt.NDArray[np.int64], fixed: tuple[Any, ...], team: Team | None
+    ) -> None:
+        """Plays legal actions, and shows what follows."""
+        step_rows = self._entries[0]
         if self._log is not None:
             self._log.note(self._states, games, chosen)
         if team is not None:
@@ -229,7 +247,6 @@ class BatchEnv:
             self._log.follow(self._states, games[~ended])
             self._log.begin_matches(self._states, games[ended])
             self._show_history(games)
-        return self.rewards, self.terminated
 
     def _team_for(self, fixed: tuple[Any, ...]) -> Team:
         """The threads that share a step of all games, with these last arguments."""

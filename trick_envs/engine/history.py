@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trick_envs.engine.cards import members
+from trick_envs.engine.copies import OwnArrays
 from trick_envs.engine.deal import Deal
 from trick_envs.engine.game import Game
 from trick_envs.engine.kernels.seats import NOTED
@@ -77,7 +78,7 @@ def layout_of(game: Game, observation: str = "position") -> Layout:
     return history_layout(game) if with_history(observation) else game.layout
 
 
-class NotedPlays:
+class NotedPlays(OwnArrays):
     """What has been played in the running matches of many games, in order.
 
     Args:

@@ -121,6 +121,7 @@ class RawEnv(AECEnv[str, Observation, int | None]):
         self._bind()
 
     _maker = "raw_env"
+    _complete = True  # whether the last step or reset has run to its end
     _illegal = False  # the match was ended by an illegal action
     _ends_by_illegal = False  # whether it can be
 
@@ -158,11 +159,19 @@ class RawEnv(AECEnv[str, Observation, int | None]):
             seed = self._match.next_seed()
         else:
             seed = fresh_seed()
-        self._begin(Match(self.game, seed, given, self.reward))
+        match = Match(self.game, seed, given, self.reward)
+        try:
+            self._complete = False
+            self._begin(match)
+            self._complete = True
+        except BaseException:
+            self._recover()
+            raise
 
     def _begin(self, match: Match) -> None:
         """Starts with a match that has just been dealt."""
-        self._match, self._states, self._play = match, match.states, match.play
+        self._match, self.agents, self._illegal = match, self.possible_agents[:], False
+        self._states, self._play = match.states, match.play
         self._observe = direct(
             self.game.kernels.observe_float,
             *(self._states, 0, self._scratch),
@@ -171,14 +180,13 @@ class RawEnv(AECEnv[str, Observation, int | None]):
         self._recall: Recall | None = None
         if self._shows_history:
             self._observe_position, self._observe = self._observe, self._observe_history
-        self.agents = self.possible_agents[:]
         self.rewards = dict.fromkeys(self.agents, 0.0)
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
         self.terminations = dict.fromkeys(self.agents, False)
         self.truncations = dict.fromkeys(self.agents, False)
         self.infos: dict[str, dict[str, Any]] = {agent: {} for agent in self.agents}
         self._skip_agent_selection = None
-        self._paid = self._finished = self._illegal = False
+        self._paid = self._finished = False
         self.agent_selection = self.possible_agents[match.seat]
 
     def step(self, action: Action) -> None:
@@ -188,15 +196,38 @@ class RawEnv(AECEnv[str, Observation, int | None]):
             IllegalAction: names the seat, the card and the rule. Nothing has changed then.
             InvalidAction: if it is not one whole number (``3``, ``np.int64(3)``, ``np.array([3])``).
         """
-        if not self.agents:
-            EnvLogger.warn_step_after_terminated_truncated()
-            return
-        if self._finished:
-            self._was_dead_step(action)
-            return
-        played = action if type(action) is int else self._number(action)
-        if not self._advance(played):
-            raise IllegalAction(why_illegal(self.game, self._states, played))
+        if not self._complete:
+            self._recover()
+        try:
+            if not self.agents:
+                EnvLogger.warn_step_after_terminated_truncated()
+                return
+            if self._finished:
+                self._dead_step(action)
+                return
+            played = action if type(action) is int else self._number(action)
+            if not self._advance(played):
+                raise IllegalAction(why_illegal(self.game, self._states, played))
+        except BaseException:
+            if not self._complete:
+                self._recover()
+            raise
+
+    def _recover(self) -> None:
+        """Makes everything follow from the match again: a step or a reset has stopped half-way, by Ctrl-C for example.
+
+        The match, the seats that have made their dead step and an illegal end change at once, or not at all.
+        """
+        if self._match is not None:
+            self._resume(self._match, self._illegal, len(self.possible_agents) - len(self.agents))
+        self._complete = True
+
+    def _dead_step(self, action: Action) -> None:
+        if action is not None:
+            self._was_dead_step(action)  # which says that it has to be ``None``
+        self._complete = False
+        self._was_dead_step(None)
+        self._complete = True
 
     def _number(self, action: object) -> int:
         if action is None:
@@ -205,8 +236,10 @@ class RawEnv(AECEnv[str, Observation, int | None]):
 
     def _advance(self, action: int) -> bool:
         """Plays an action and pays; returns whether it was legal. If not, nothing has changed."""
+        self._complete = False
         result = self._play(action)
         if result < 0:
+            self._complete = True
             return False
         match, agents = self._match, self.possible_agents
         assert match is not None
@@ -223,6 +256,7 @@ class RawEnv(AECEnv[str, Observation, int | None]):
                 self._finished = True
                 self.terminations = dict.fromkeys(agents, True)
         self.agent_selection = agents[match.seat]
+        self._complete = True
         if self.render_mode == "human":
             self.render()
         return True
@@ -413,6 +447,7 @@ class RawEnv(AECEnv[str, Observation, int | None]):
 
     def _end_by_illegal(self, agent: str) -> None:
         """Ends the match because of an illegal action: its agent gets -1, the others 0, all terminate and truncate."""
+        self._complete, self._illegal = False, True
         self.terminations = dict.fromkeys(self.agents, True)
         self.truncations = dict.fromkeys(self.agents, True)
         self.rewards = dict.fromkeys(self.agents, 0.0)
@@ -420,8 +455,9 @@ class RawEnv(AECEnv[str, Observation, int | None]):
         self._cumulative_rewards[agent] = 0.0
         self._accumulate_rewards()
         self._deads_step_first()
-        self._finished = self._illegal = True
+        self._finished = True
         self._observe_play, self._observe = self._observe, self._observe_without_mask
+        self._complete = True
 
     def __getstate__(self) -> dict[str, Any]:
         kept = {name: value for name, value in self.__dict__.items() if name not in _NOT_PICKLED}

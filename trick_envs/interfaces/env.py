@@ -44,23 +44,30 @@ class Env(RawEnv):
     def step(self, action: Action) -> None:
         if self._match is None:
             EnvLogger.error_step_before_reset()
+        if not self._complete:
+            self._recover()
         self._has_updated = True
-        if not self.agents:
-            EnvLogger.warn_step_after_terminated_truncated()
-            return
-        if self._finished and action is None:
-            self._was_dead_step(action)
-            return
-        played = action if type(action) is int else self._number(action)
-        if not 0 <= played < self.game.num_actions:
-            raise InvalidAction(f"action is not in action space: 0 to {self.game.num_actions - 1}, not {action!r}")
-        if self._finished:
-            self._was_dead_step(played)
-            return
-        agent = self.agent_selection
-        if not self._advance(played):
-            EnvLogger.warn_on_illegal_move()
-            self._end_by_illegal(agent)
+        try:
+            if not self.agents:
+                EnvLogger.warn_step_after_terminated_truncated()
+                return
+            if self._finished and action is None:
+                self._dead_step(None)
+                return
+            played = action if type(action) is int else self._number(action)
+            if not 0 <= played < self.game.num_actions:
+                raise InvalidAction(f"action is not in action space: 0 to {self.game.num_actions - 1}, not {action!r}")
+            if self._finished:
+                self._dead_step(played)
+                return
+            agent = self.agent_selection
+            if not self._advance(played):
+                EnvLogger.warn_on_illegal_move()
+                self._end_by_illegal(agent)
+        except BaseException:
+            if not self._complete:
+                self._recover()
+            raise
 
     def state(self) -> npt.NDArray[np.float32]:
         if self._match is None:

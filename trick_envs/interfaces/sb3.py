@@ -21,11 +21,13 @@ import numpy.typing as npt
 from gymnasium.vector import AutoresetMode
 from stable_baselines3.common.vec_env import VecEnv, VecMonitor
 
-from trick_envs.errors import InputError
+from trick_envs.engine.arguments import action_numbers, whole_number
+from trick_envs.engine.interrupts import Interruptible, whole
+from trick_envs.errors import IllegalAction, InputError, ResetNeeded
 from trick_envs.interfaces.vector import VectorSeatEnv
 
 
-class SeatVecEnv(VecEnv):
+class SeatVecEnv(Interruptible, VecEnv):
     """Games of a ``VectorSeatEnv`` as a ``VecEnv``: what ``DummyVecEnv`` makes of as many ``SeatEnv``, but compiled.
 
     - The match that follows a finished one begins with the same step; the last observation of the finished one is in
@@ -47,6 +49,7 @@ class SeatVecEnv(VecEnv):
         if games.autoreset_mode is not AutoresetMode.SAME_STEP:
             raise InputError(f"games: expected autoreset_mode='SAME_STEP', not {games.autoreset_mode.name!r}")
         self.games, self.spec = games, games.spec
+        self._actions: npt.ArrayLike | None = None
         super().__init__(games.num_envs, games.single_observation_space, games.single_action_space)
 
     def __repr__(self) -> str:
@@ -57,6 +60,10 @@ class SeatVecEnv(VecEnv):
         """Starts a match in every game; returns the observations."""
         if any(options != self._options[0] for options in self._options):
             raise InputError("set_options: expected the same options for all games, which reset together")
+        return self._reset()
+
+    @whole
+    def _reset(self) -> Any:
         seeds = None if all(seed is None for seed in self._seeds) else self._seeds
         observations, infos = self.games.reset(seed=seeds, options=self._options[0])
         self.reset_infos = [{"action_mask": mask} for mask in infos["action_mask"]]
@@ -70,7 +77,20 @@ class SeatVecEnv(VecEnv):
 
     def step_wait(self) -> tuple[Any, npt.NDArray[np.float32], npt.NDArray[np.bool_], list[dict[str, Any]]]:
         """Observations, rewards, ends and infos of all games."""
-        observations, rewards, ends, _, infos = self.games.step(self._actions)
+        self._needs_complete()
+        if self._actions is None:
+            raise ResetNeeded("no actions: call step_async() before step_wait()")
+        actions = action_numbers(self._actions, self.num_envs)
+        self._actions = None
+        try:
+            return self._step(actions)
+        except IllegalAction:  # of the learner: nothing has moved
+            self._complete = self.games._complete
+            raise
+
+    @whole
+    def _step(self, actions: npt.NDArray[np.int64]) -> Any:
+        observations, rewards, ends, _, infos = self.games.step(actions)
         told: list[dict[str, Any]] = [
             {"action_mask": mask, "TimeLimit.truncated": False} for mask in infos["action_mask"]
         ]
@@ -116,12 +136,20 @@ class SeatVecEnv(VecEnv):
         """``False`` for every game: there are no single environments to be wrapped."""
         return [False for _ in self._get_indices(indices)]
 
+    def _get_indices(self, indices: Any) -> list[int]:
+        """The games that are meant, checked: -1 is none."""
+        return [whole_number(i, 0, self.num_envs - 1, "indices") for i in super()._get_indices(_listed(indices))]
+
     def close(self) -> None:
         """Closes the games."""
         self.games.close()
 
     def _mask(self, i: int) -> npt.NDArray[np.int8]:
         return self.games.action_masks()[i]
+
+
+def _listed(indices: Any) -> Any:
+    return int(indices) if isinstance(indices, np.integer) else indices
 
 
 def make_vec_env(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from inspect import signature
 from os import PathLike, fspath
 from typing import cast
@@ -13,6 +14,7 @@ import numpy.typing as npt
 from trick_envs.agents import Agent, make_agent
 from trick_envs.agents.agent import ask
 from trick_envs.engine.arguments import action_numbers, seat_number
+from trick_envs.engine.copies import OwnArrays
 from trick_envs.engine.game import Game
 from trick_envs.engine.history import Events
 from trick_envs.engine.inspect import why_illegal
@@ -21,13 +23,13 @@ from trick_envs.engine.rng import MAX_SEED
 from trick_envs.engine.state import States
 from trick_envs.errors import IllegalAction, InputError
 
-Policy = Callable[[npt.NDArray[np.float32], npt.NDArray[np.int8]], npt.ArrayLike]
-Opponent = str | PathLike[str] | Agent | Policy
+PlayerFunction = Callable[[npt.NDArray[np.float32], npt.NDArray[np.int8]], npt.ArrayLike]
+Opponent = str | PathLike[str] | Agent | PlayerFunction
 
 _COMPILED = {"random": RANDOM_PLAYER, "greedy": GREEDY_PLAYER}
 
 
-class Opponents:
+class Opponents(OwnArrays):
     """The players of all seats but the learner's.
 
     Args:
@@ -54,27 +56,32 @@ class Opponents:
                 f"learner's left neighbour, not {len(listed)}"
             )
         self.game = game
-        self.agents: list[Agent | Policy] = []
+        self.agents: list[Agent | PlayerFunction] = []
         self._names: list[str] = []
-        self._given: list[Agent | Policy] = []
+        self._given: list[Agent | PlayerFunction] = []
+        self._specs: dict[str, int] = {}
+        self._objects: list[tuple[object, int]] = []
         self.players = np.array([self._number(opponent) for opponent in listed], np.int64)
+        del self._specs, self._objects
 
     def _number(self, opponent: object) -> int:
         if isinstance(opponent, PathLike):
             opponent = fspath(opponent)
-        player: Agent | Policy
+        player: Agent | PlayerFunction
         if isinstance(opponent, str):
             if opponent in _COMPILED:
                 return _COMPILED[opponent]
-            if opponent in self._names:
-                return self._names.index(opponent)
+            if opponent in self._specs:
+                return self._specs[opponent]
             name, player = opponent, make_agent(opponent, self.game)
+            self._specs[opponent] = len(self.agents)
         else:
-            player = _checked_player(opponent)
-            for number, known in enumerate(self.agents):
-                if known is player:
+            for known, number in self._objects:
+                if known is opponent:
                     return number
+            player = _own_copy(_checked_player(opponent))
             name = str(getattr(player, "name", player))
+            self._objects.append((opponent, len(self.agents)))
             self._given.append(player)
         self.agents.append(player)
         self._names.append(name)
@@ -117,7 +124,23 @@ class Opponents:
         return actions
 
 
-def _checked_player(opponent: object) -> Agent | Policy:
+def _own_copy(player: Agent | PlayerFunction) -> Agent | PlayerFunction:
+    """A copy of an agent that can be reseeded: its random choices then depend on nobody else who has the same object.
+
+    Functions, and agents without ``seed``, are taken as they are.
+    """
+    if not (hasattr(player, "act") and hasattr(player, "seed")):
+        return player
+    try:
+        return deepcopy(player)
+    except Exception as error:
+        raise InputError(
+            f"opponents: {player!r} cannot be copied ({type(error).__name__}: {error}), and an environment has a copy "
+            "of its own of every agent with seed(): pass a spec, or a function (observations, action_masks) -> actions"
+        ) from error
+
+
+def _checked_player(opponent: object) -> Agent | PlayerFunction:
     """An agent, or a function of observations and masks.
 
     Raises:
@@ -125,7 +148,7 @@ def _checked_player(opponent: object) -> Agent | Policy:
     """
     is_class, hint = isinstance(opponent, type), ""
     if not is_class and (hasattr(opponent, "act") or _takes_two(opponent)):
-        return cast(Agent | Policy, opponent)
+        return cast(Agent | PlayerFunction, opponent)
     if is_class:
         hint = ", which is a class: pass an object of it"
     elif hasattr(opponent, "predict"):
