@@ -16,7 +16,7 @@ import pytest
 
 from trick_envs import BatchEnv, load_game, make_agent
 from trick_envs.agents.onnx_file import MAX_BYTES, read_graph
-from trick_envs.agents.onnx_sizes import Rows, sizes_of
+from trick_envs.agents.onnx_sizes import BatchSize, sizes_of
 from trick_envs.agents.policy import ILLEGAL, METADATA_KEY, PolicyError, policy_metadata
 from trick_envs.agents.pretrained import pretrained_policy
 from trick_envs.engine.registry import game_names, game_type
@@ -572,7 +572,9 @@ def test_released_policies_are_followed_exactly(name: str, players: int) -> None
     game = load_game(name, players)
     content = pretrained_policy(game).read_bytes()
     graph, made = read_graph(content), onnx.load_from_string(content)
-    sizes = sizes_of(graph, {"observation": (Rows(1), game.layout.size), "action_mask": (Rows(1), game.num_actions)})
+    sizes = sizes_of(
+        graph, {"observation": (BatchSize(1), game.layout.size), "action_mask": (BatchSize(1), game.num_actions)}
+    )
     names = [name for node in made.graph.node for name in node.output]
     made.graph.output.extend(onnx.ValueInfoProto(name=name) for name in names if name not in graph.outputs)
     session = onnxruntime.InferenceSession(made.SerializeToString())
@@ -581,10 +583,10 @@ def test_released_policies_are_followed_exactly(name: str, players: int) -> None
     seen = {"observation": games.observations.astype(np.float32), "action_mask": games.action_masks.astype(np.float32)}
     for name, found in zip(names, session.run(names, seen), strict=True):
         value = sizes.values[name]
-        expected = [one.times * 5 if isinstance(one, Rows) else one for one in value.shape]
+        expected = [one.times * 5 if isinstance(one, BatchSize) else one for one in value.shape]
         assert list(found.shape) == expected, name
         if value.numbers is not None:
-            numbers = [one.times * 5 if isinstance(one, Rows) else one for one in value.numbers.flat]
+            numbers = [one.times * 5 if isinstance(one, BatchSize) else one for one in value.numbers.flat]
             assert found.reshape(-1).tolist() == numbers, name
 
 

@@ -1,7 +1,7 @@
 """How large the numbers of an ONNX graph become, and how much work it is, for any number of rows.
 
 Every operation is followed with sizes in the place of numbers. A length is a number or a multiple of the number of rows
-``n`` (``Rows``), so what is found holds for every ``n``. Integers that decide about lengths are followed, too. An
+``n`` (``BatchSize``), so what is found holds for every ``n``. Integers that decide about lengths are followed, too. An
 operator that is not in the table below, or a length that hangs on what is observed, is refused: of such a file nobody
 can say how much memory it takes, or whether it ends.
 """
@@ -27,15 +27,15 @@ MAX_WORK = 1 << 30  # multiplications and numbers written, for a row and besides
 
 
 @dataclass(frozen=True)
-class Rows:
+class BatchSize:
     """A multiple of the number of rows."""
 
     times: int
 
-    def __mul__(self, other: Any) -> Rows:
-        if isinstance(other, Rows):
+    def __mul__(self, other: Any) -> BatchSize:
+        if isinstance(other, BatchSize):
             raise GraphError("it compares rows with each other: a policy judges each by itself")
-        return Rows(self.times * other)
+        return BatchSize(self.times * other)
 
     __rmul__ = __mul__
 
@@ -43,7 +43,7 @@ class Rows:
         return "n" if self.times == 1 else f"{self.times} n"
 
 
-Length: TypeAlias = "int | Rows"
+Length: TypeAlias = "int | BatchSize"
 Shape: TypeAlias = tuple[Length, ...]
 
 
@@ -53,7 +53,7 @@ class Value:
 
     Attributes:
         shape: its lengths.
-        numbers: its numbers, if they are known; some may be ``Rows``. Of floats only constants are.
+        numbers: its numbers, if they are known; some may be ``BatchSize``. Of floats only constants are.
     """
 
     shape: Shape
@@ -100,20 +100,20 @@ def sizes_of(graph: Graph, inputs: dict[str, Shape]) -> Sizes:
             if name:
                 _define(values, name, value)
         for amount in [*(count(values[name].shape) for name in node.outputs if name), *step.scratch]:
-            if isinstance(amount, Rows):
+            if isinstance(amount, BatchSize):
                 alive, work_a_row = alive + amount.times, work_a_row + amount.times
             else:
                 fixed, work = fixed + amount, work + amount
         most = max(most, alive)
         for amount in step.scratch:
-            alive -= amount.times if isinstance(amount, Rows) else 0
+            alive -= amount.times if isinstance(amount, BatchSize) else 0
         for name in {*node.inputs, *node.outputs} - {""}:
             if last.get(name, -1) <= number and name not in graph.outputs:
                 amount = count(values[name].shape)
-                alive -= amount.times if isinstance(amount, Rows) and name not in inputs else 0
+                alive -= amount.times if isinstance(amount, BatchSize) and name not in inputs else 0
         for amount in step.work:
-            work_a_row += amount.times if isinstance(amount, Rows) else 0
-            work += 0 if isinstance(amount, Rows) else amount
+            work_a_row += amount.times if isinstance(amount, BatchSize) else 0
+            work += 0 if isinstance(amount, BatchSize) else amount
         if fixed > MAX_NUMBERS or most > MAX_NUMBERS_A_ROW:
             raise GraphError(f"its {short(node.kind)} makes {max(fixed, most):,} numbers: no policy needs so many")
         if max(work, work_a_row) > MAX_WORK:
@@ -131,7 +131,7 @@ def count(lengths: Sequence[Length]) -> Length:
     """How many numbers a tensor has."""
     found: Length = 1
     for one in lengths:
-        found = one * found if isinstance(one, Rows) else found * one
+        found = one * found if isinstance(one, BatchSize) else found * one
     return found
 
 
@@ -170,13 +170,13 @@ class _Step:
     def numbers(self, shape: Shape) -> npt.NDArray[np.object_] | None:
         """The integers that it writes, where they are few and known."""
         compute, amount = _NUMBERS.get(self.node.kind), count(shape)
-        if compute is None or isinstance(amount, Rows) or amount > KNOWN:
+        if compute is None or isinstance(amount, BatchSize) or amount > KNOWN:
             return None
         try:
             found = np.asarray(compute(self), object)
         except (GraphError, TypeError, ValueError, KeyError, IndexError, AttributeError, ZeroDivisionError):
             return None
-        numbers = [one.times if isinstance(one, Rows) else one for one in found.reshape(-1)]
+        numbers = [one.times if isinstance(one, BatchSize) else one for one in found.reshape(-1)]
         most = 1 << (31 if self.node.kind in _ARITHMETIC else 63)  # beyond, int32 and int64 would begin anew
         kinds = (int, float) if self.node.kind == "Constant" else int
         if found.shape != shape or not all(isinstance(one, kinds) and -most <= one < most for one in numbers):
@@ -407,10 +407,10 @@ def _reshape(step: _Step) -> Any:
 
 
 def _quotient(one: Length, other: Length) -> Length:
-    if isinstance(one, Rows) and isinstance(other, Rows):
+    if isinstance(one, BatchSize) and isinstance(other, BatchSize):
         one, other = one.times, other.times
-    if isinstance(one, Rows) and isinstance(other, int) and one.times % other == 0:
-        return Rows(one.times // other)
+    if isinstance(one, BatchSize) and isinstance(other, int) and one.times % other == 0:
+        return BatchSize(one.times // other)
     if isinstance(one, int) and isinstance(other, int) and one % other == 0:
         return one // other
     raise ValueError("division")
@@ -455,8 +455,8 @@ def _concat(step: _Step) -> Any:
     lengths = [shape.pop(axis) for shape in shapes]
     if any(shape != shapes[0] for shape in shapes):
         raise ValueError("shapes")
-    if all(isinstance(one, Rows) for one in lengths):
-        total: Length = Rows(sum(one.times for one in lengths if isinstance(one, Rows)))
+    if all(isinstance(one, BatchSize) for one in lengths):
+        total: Length = BatchSize(sum(one.times for one in lengths if isinstance(one, BatchSize)))
     else:
         total = sum(map(_integer, lengths))
     return [[*shapes[0][:axis], total, *shapes[0][axis:]]]
@@ -499,7 +499,7 @@ def _slice(step: _Step) -> Any:
     return [found]
 
 
-def _all_rows(length: Rows, stop: Any) -> bool:
+def _all_rows(length: BatchSize, stop: Any) -> bool:
     return stop == length or (isinstance(stop, int) and stop >= (1 << 31) - 1)
 
 
@@ -625,16 +625,16 @@ def _cast_numbers(step: _Step) -> Any:
         return None
     if to == _BOOL:
         return np.array([bool(one) for one in given.flat], object).reshape(given.shape)
-    numbers = [one if isinstance(one, Rows) else int(one) for one in given.flat]
+    numbers = [one if isinstance(one, BatchSize) else int(one) for one in given.flat]
     most = {_INT32: 1 << 31, _INT64: 1 << 63}[to]
-    if not all(isinstance(one, Rows) or -most <= one < most for one in numbers):
+    if not all(isinstance(one, BatchSize) or -most <= one < most for one in numbers):
         raise ValueError("they begin anew")
     return np.array(numbers, object).reshape(given.shape)
 
 
 def _cast_like_numbers(step: _Step) -> Any:
     given = step.value().numbers
-    if given is None or any(isinstance(one, (bool, Rows)) for one in step.known(1).flat) or not step.known(1).size:
+    if given is None or any(isinstance(one, (bool, BatchSize)) for one in step.known(1).flat) or not step.known(1).size:
         return None
     numbers = [int(one) for one in given.flat]
     return np.array(numbers, object).reshape(given.shape) if all(0 <= one < 128 for one in numbers) else None
@@ -651,7 +651,7 @@ def _quotients(step: _Step) -> Any:
 
 def _equal(step: _Step) -> Any:
     one, other = np.broadcast_arrays(step.known(0), step.known(1))
-    if any(isinstance(each, Rows) and not (isinstance(both, int) and both < 1) and each != both
+    if any(isinstance(each, BatchSize) and not (isinstance(both, int) and both < 1) and each != both
            for pair in zip(one.flat, other.flat, strict=True) for each, both in (pair, pair[::-1])):  # fmt: skip
         raise ValueError("it depends on the number of rows")
     return one == other

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from trick_envs.agents.agent import Actions, Masks, Observations
 from trick_envs.agents.chance import Chance, pick, softmax_weights
 from trick_envs.agents.onnx_file import MAX_BYTES, Graph, GraphError, read_graph, short
-from trick_envs.agents.onnx_sizes import Rows, sizes_of
+from trick_envs.agents.onnx_sizes import BatchSize, sizes_of
 from trick_envs.engine.game import Game
 from trick_envs.engine.history import Events, layout_of
 from trick_envs.engine.observation import VERSION
@@ -134,8 +134,11 @@ def _rows_at_once(graph: Graph, game: Game, size: int) -> int:
         if shape and (len(shape) != 2 or shape[0] is not None or shape[1] not in (None, wanted[name])):
             expected = f"expected any number of rows of {wanted[name]} numbers"
             raise GraphError(f"its input {name!r} has the shape {list(shape)}: {expected}")
-    sizes = sizes_of(graph, {name: (Rows(1), length) for name, length in wanted.items()})
-    for name, shapes in (("logits", [(Rows(1), game.num_actions)]), ("value", [(Rows(1),), (Rows(1), 1)])):
+    sizes = sizes_of(graph, {name: (BatchSize(1), length) for name, length in wanted.items()})
+    for name, shapes in (
+        ("logits", [(BatchSize(1), game.num_actions)]),
+        ("value", [(BatchSize(1),), (BatchSize(1), 1)]),
+    ):
         if name not in graph.outputs or name not in sizes.values:
             raise GraphError(f"it has no output {name!r}")
         if sizes.values[name].shape not in shapes:

@@ -28,7 +28,7 @@ MOST_WORLDS = 512  # in one round
 CALIBRATION = 512  # deals
 
 
-class Policy(Agent, Protocol):
+class ActorCritic(Agent, Protocol):
     """A player with probabilities of its actions and values, such as ``PolicyAgent``."""
 
     def evaluate(
@@ -60,7 +60,7 @@ class RolloutAgent:
         name: the spec it was made from.
     """
 
-    def __init__(self, policy: Policy, worlds: int, game: Game, seed: int = 0, name: str = "") -> None:
+    def __init__(self, policy: ActorCritic, worlds: int, game: Game, seed: int = 0, name: str = "") -> None:
         if takes_history(policy):
             raise InputError(
                 f"{policy.name} sees the order of play, which sampled worlds do not have: '+rollout' needs a policy "

@@ -132,28 +132,45 @@ def make_agent(spec: str, game: Game, seed: int = 0, files: PolicyFiles | None =
         from trick_envs.agents.llm import LLMAgent
 
         return LLMAgent(spec, game, seed)
-    baseline: Agent | None = None
-    file = parsed.policy_file(game)
-    if file is not None:
-        from trick_envs.agents.policy import PolicyAgent
-
-        name = PRETRAINED if parsed.policy == PRETRAINED else ""
-        baseline = policy = PolicyAgent(file, game, parsed.sample, seed, name, (files or {}).get(parsed.policy or ""))
-        if parsed.method == ROLLOUT:
-            from trick_envs.agents.rollout import RolloutAgent
-
-            return RolloutAgent(policy, parsed.effort, game, seed)
+    if parsed.policy is not None:
+        return _with_policy(parsed, game, seed, files or {})
     if parsed.method is not None:
         from trick_envs.agents.search import SearchAgent
 
-        name = spec if baseline is None else f"{baseline.name}+{spec.rpartition('+')[2]}"
-        return SearchAgent(parsed.method, parsed.effort, game, seed, baseline, name)
-    if baseline is not None:
-        return baseline
+        return SearchAgent(parsed.method, parsed.effort, game, seed, name=spec)
     if spec == "random":
         return RandomAgent(seed)
     if spec == "greedy":
         return GreedyAgent(game)
+    return _from_outside(spec, game, seed)
+
+
+def _with_policy(spec: Spec, game: Game, seed: int, files: PolicyFiles) -> Agent:
+    """A policy, or a search that starts from one."""
+    from trick_envs.agents.policy import PolicyAgent
+
+    file, name = spec.policy_file(game), PRETRAINED if spec.policy == PRETRAINED else ""
+    assert file is not None
+    policy = PolicyAgent(file, game, spec.sample, seed, name, files.get(spec.policy or ""))
+    if spec.method is None:
+        return policy
+    if spec.method == ROLLOUT:
+        from trick_envs.agents.rollout import RolloutAgent
+
+        return RolloutAgent(policy, spec.effort, game, seed)
+    from trick_envs.agents.search import SearchAgent
+
+    name = f"{policy.name}+{spec.text.rpartition('+')[2]}"
+    return SearchAgent(spec.method, spec.effort, game, seed, policy, name)
+
+
+def _from_outside(spec: str, game: Game, seed: int) -> Agent:
+    """A player that does not come with this package.
+
+    Raises:
+        ValueError: if there is none; says what there is.
+        TypeError: if it is no player.
+    """
     factory = _plug_in(spec)
     if factory is None:
         others = "".join(f", {name!r}" for name in sorted(plug_ins(AGENTS)))
