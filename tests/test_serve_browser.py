@@ -101,29 +101,36 @@ def record() -> dict[str, Any]:
     return play_match("donguri", dict.fromkeys(range(3), make_agent("greedy", game)), 4, 3, 1)
 
 
+def deal(page: Page, address: str, **asked: Any) -> str:
+    """Opens a new game, shown without pauses; returns its address."""
+    page.goto(f"{address}/replay")
+    name = page.evaluate(
+        """async (body) => {
+            localStorage.setItem("speed", "instant");
+            const reply = await fetch("/api/games", { method: "POST", headers: { "content-type": "application/json" },
+                body: JSON.stringify(body) });
+            return (await reply.json()).game.id;
+        }""",
+        asked,
+    )
+    page.goto(f"{address}/game/{name}")
+    expect(page.locator("#hand.ready")).to_be_visible(timeout=PATIENCE)
+    return f"{address}/game/{name}"
+
+
 def short_game(page: Page, address: str) -> None:
     """One deal of Donguri for three, against the heuristic."""
-    page.goto(address)
-    expect(page.locator("#hand.ready")).to_be_visible(timeout=PATIENCE)
-    page.evaluate("document.getElementById('choices').open = true")
-    page.select_option("#players", "3")
-    page.select_option("#opponents", "greedy")
-    page.select_option("#length", "1")
-    page.select_option("#speed", "instant")
-    page.fill("#seed", "5")
-    before = page.url
-    page.click("#form button")
-    page.wait_for_url(lambda url: url != before)
-    expect(page.locator("#hand.ready")).to_be_visible(timeout=PATIENCE)
+    deal(page, address, game="donguri", num_players=3, opponents="greedy", num_deals=1, seed=5)
 
 
 def play_to_the_end(page: Page, play: Any) -> None:
     """Plays whenever it is the person's turn, and goes on otherwise, until the result is shown."""
-    result = page.locator("#summary h2", has_text="win").or_(page.locator("#summary h2", has_text="Match over"))
     limit = time.monotonic() + 3 * PATIENCE / 1000
-    while not result.is_visible():
+    while not page.evaluate("state.about.over && !state.busy"):
         assert time.monotonic() < limit
-        if page.locator("#hand.ready").count():
+        if page.locator("#summary[open]").count():
+            page.locator("#summary .primary").click()
+        elif page.locator("#hand.ready").count():
             play()
         else:
             page.keyboard.press(" ")
@@ -138,7 +145,8 @@ def test_the_others_have_names_marks_and_strengths_of_their_own(open_page, addre
     marks = page.evaluate("[...document.querySelectorAll('#score .avatar')].map((one) => one.getAttribute('src'))")
     assert marks == ["/avatars/you.svg", "/avatars/1.svg", "/avatars/2.svg"]
     page.wait_for_function("[...document.querySelectorAll('#score .avatar')].every((one) => one.naturalWidth)")
-    assert {"You", "Ben", "Cleo"} <= set(page.evaluate("frame.tips.map((tip) => tip.text.split(' ')[0])"))
+    assert {"You", "Ben", "Cleo"} <= set(page.locator(".plate .who > b:first-of-type").all_inner_texts())
+    page.click("#deal-again")
     page.select_option("#seat", "1")
     page.select_option("#opponents", "each")
     who = page.locator("#each .who")
@@ -147,7 +155,7 @@ def test_the_others_have_names_marks_and_strengths_of_their_own(open_page, addre
     page.locator("#each select").last.select_option(label="beginner")
     expect(page.locator("#each small")).to_have_text(["pretrained+rollout:64", "random"])
     before = page.url
-    page.click("#form button")
+    page.click("#form button[type=submit]")
     page.wait_for_url(lambda url: url != before)
     expect(page.locator("#score tbody th")).to_have_text(["Ada beginner", "You", "Cleo best"])
     other = page.context.new_page()
@@ -159,7 +167,7 @@ def test_the_others_have_names_marks_and_strengths_of_their_own(open_page, addre
     assert "player_" not in log
     assert all(name in log for name in ("Ada plays", "Cleo plays", "You play"))
     expect(page.locator("#summary tbody th").filter(has_text="Cleo")).to_have_count(1)
-    record = page.evaluate("record().then(JSON.parse)")
+    record = page.evaluate("fetch(`/api/games/${state.about.id}/record`).then((reply) => reply.json())")
     assert record["players"] == ["random", "person", "pretrained+rollout:64"]
     assert "Cleo" not in json.dumps(record)
     page.get_by_role("button", name="Review my game").click()
@@ -167,7 +175,7 @@ def test_the_others_have_names_marks_and_strengths_of_their_own(open_page, addre
     expect(page.locator("#graph .axis")).to_contain_text("Your expected result", timeout=3 * PATIENCE)
     page.select_option("#view", "2")
     expect(page.locator("#verdict")).to_contain_text("As Cleo: ")
-    assert "player_" not in page.locator("main, aside").all_inner_texts()[1]
+    assert "player_" not in page.locator("aside").inner_text()
 
 
 def test_a_deal_is_played_by_clicking_and_then_looked_at(open_page, address):
@@ -236,8 +244,7 @@ def test_the_keyboard_is_enough(open_page, address):
 
 def test_the_rules_show_a_picture_for_each(open_page, address):
     page = open_page(PHONE, has_touch=True)
-    page.goto(address)
-    expect(page.locator("#hand.ready")).to_be_visible()
+    short_game(page, address)
     page.get_by_role("button", name="Rules").tap()
     expect(page.locator("#rules .goal")).to_contain_text("Capture as many points")
     rules = page.locator("#rules .rule").count()
@@ -250,7 +257,7 @@ def test_the_rules_show_a_picture_for_each(open_page, address):
         assert image.get_attribute("alt")
     assert page.locator("#rules .rule img").count() == rules
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    page.locator("#rules .close").tap()
+    page.locator("#rules form button").tap()
     expect(page.locator("#rules")).to_be_hidden()
 
 
@@ -261,7 +268,7 @@ def test_a_deal_of_zaraba_is_learnt_on_a_phone(open_page, address):
     lesson, coach, summary = page.locator("#lesson"), page.locator("#coach"), page.locator("#summary")
     expect(lesson).to_contain_text("Own cards of the suits whose price is high")
     titles, told, limit = set(), [], time.monotonic() + 6 * PATIENCE / 1000
-    while not page.evaluate("about.over && !summary.hidden && !goOn"):
+    while not page.evaluate("Boolean(state.about?.over && document.getElementById('summary').open && !state.goOn)"):
         assert time.monotonic() < limit
         if lesson.is_visible():
             titles.add(lesson.locator("h3").inner_text())
@@ -271,7 +278,7 @@ def test_a_deal_of_zaraba_is_learnt_on_a_phone(open_page, address):
         elif coach.locator(".primary").count():
             told.append(coach.inner_text())
             coach.locator(".primary").tap()
-        elif page.evaluate("Boolean(lesson) && tried === null") and page.locator("#hand.ready").count():
+        elif page.evaluate("Boolean(state.lesson) && state.tried === null") and page.locator("#hand.ready").count():
             told.append(coach.inner_text())
             cards = page.locator("#hand button").count()
             page.locator("#hand .legal").first.tap()
@@ -294,10 +301,11 @@ def test_hints_are_words_first_and_figures_are_remembered(open_page, address):
     page.keyboard.press("h")
     expect(page.locator("#note b")).to_be_visible()
     note = page.locator("#note").inner_text()
-    assert note == page.evaluate("`${sentence(hints.plain)}. ${sentence(hints.outlook)}.`")
+    assert note == page.evaluate("""(() => { const big = (text) => text[0].toUpperCase() + text.slice(1);
+        return `${big(state.hints.plain)}. ${big(state.hints.outlook)}.`; })()""")
     assert "±" not in note
     assert page.locator("#hand .bar").count() == 0
-    advised = page.evaluate("about.cards[hints.search].name")
+    advised = page.evaluate("state.about.cards[state.hints.search].name")
     assert (
         page.locator("#hand .hint.star").filter(has_text="★").locator("xpath=..").get_attribute("data-card") == advised
     )
@@ -305,8 +313,8 @@ def test_hints_are_words_first_and_figures_are_remembered(open_page, address):
     expect(page.locator("#values")).to_be_hidden()
     page.click("#figures")
     expect(page.locator("#hand .bar").first).to_be_visible()
-    assert page.locator("#values tbody tr").count() == page.evaluate("frame.legal.length")
-    expect(page.locator("#note")).to_contain_text("The policy expects")
+    assert page.locator("#values tbody tr").count() == page.evaluate("state.frame.legal.length")
+    expect(page.locator("#note")).to_contain_text("points")
     page.reload()
     expect(page.locator("#hand.ready")).to_be_visible()
     expect(page.locator("#values")).to_be_hidden()
@@ -329,13 +337,15 @@ def test_sounds_are_off_until_they_are_switched_on_and_then_remembered(open_page
     )
     short_game(page, address)
     button = page.locator("#sound")
+    page.keyboard.press("?")
     expect(button).to_have_attribute("aria-pressed", "false")
+    page.keyboard.press("Escape")
     page.locator("#hand .legal").first.click()
     expect(page.locator("#hand.ready")).to_be_visible()
     assert page.evaluate("[contexts, heard.length]") == [0, 0]
-    button.click()
+    page.keyboard.press("s")
     expect(button).to_have_attribute("aria-pressed", "true")
-    page.wait_for_function("sound.context.state === 'running'")
+    page.wait_for_function("() => state.sound.context?.state === 'running'")
     page.locator("#hand .legal").first.click()
     expect(page.locator("#hand.ready")).to_be_visible()
     assert set(page.evaluate("heard")) == {"AudioBufferSourceNode", "OscillatorNode"}  # a card, and your turn
@@ -347,13 +357,22 @@ def test_sounds_are_off_until_they_are_switched_on_and_then_remembered(open_page
     expect(button).to_have_attribute("aria-pressed", "false")
 
 
-def test_a_finished_trick_goes_to_its_taker_and_a_banner_says_why(open_page, address):
+def test_a_finished_trick_goes_to_its_taker_and_the_table_says_why(open_page, address):
     page = open_page(PHONE, has_touch=True, reduced_motion="no-preference")
     short_game(page, address)
-    page.evaluate("document.getElementById('speed').value = 'normal'")
     page.evaluate(
-        "() => { window.swept = []; const done = sweepTrick; "
-        "window.sweepTrick = (...all) => { swept.push(all[2]); done(...all); }; }"
+        """() => { document.getElementById("speed").value = "normal"; window.told = []; window.swept = [];
+        new MutationObserver(() => {
+            const said = document.querySelector(".prompt").innerText;
+            if (state.frame.pause) told.push(said);
+            const [card] = document.querySelectorAll(".swept");
+            if (card && !swept.length) {
+                const [motion] = card.getAnimations();
+                const [x, y] = motion.effect.getKeyframes().at(-1).transform.match(/-?[0-9.]+(?=px)/g).map(Number);
+                const box = card.getBoundingClientRect();
+                swept.push(box.x + box.width / 2 + x, box.y + box.height / 2 + y, state.frame.taker);
+            }
+        }).observe(document.getElementById("table"), { childList: true, subtree: true }); }"""
     )
     limit = time.monotonic() + PATIENCE / 1000
     while not page.evaluate("swept.length"):
@@ -361,23 +380,20 @@ def test_a_finished_trick_goes_to_its_taker_and_a_banner_says_why(open_page, add
         if page.locator("#hand.ready").count():
             page.locator("#hand .legal").first.tap()
         page.wait_for_timeout(50)
-        if page.locator("#banner").is_visible():
-            banner = page.locator("#banner").inner_text()
-    assert "the trick: " in banner
-    taker = page.evaluate("frame.taker")
-    plate = page.evaluate(f"frame.tips.find((tip) => tip.seat === {taker})")
-    x, y = page.evaluate("swept[0]")
+    assert any("the trick: " in told for told in page.evaluate("told"))
+    x, y, taker = page.evaluate("swept")
+    plate = page.locator(f".plate[data-seat='{taker}']").bounding_box()
     assert plate["x"] < x < plate["x"] + plate["width"]
-    assert plate["y"] < y < plate["y"] + plate["height"]
+    assert plate["y"] - 5 < y < plate["y"] + plate["height"] + 5
     expect(page.locator("#table .swept")).to_have_count(0)
 
 
 def test_a_number_says_what_it_means_by_a_tap(open_page, address):
     page = open_page(PHONE, has_touch=True)
     short_game(page, address)
-    page.locator(".tip[title*='points in this match']").first.tap()
+    page.locator(".plate[title*='points in this match']").first.tap()
     expect(page.locator("#message")).to_contain_text("points in this match")
-    page.locator(".tip[title*='acorns']").tap()
+    page.locator(".fact[title*='acorns']").first.tap()
     expect(page.locator("#message")).to_contain_text("With more acorns the strongest card takes the trick")
 
 
@@ -473,11 +489,18 @@ def test_axe_finds_nothing(open_page, address, record, tmp_path, size, scheme):
         found = axe.run(page).response["violations"]
         assert not found, (where, [(one["id"], [node["html"][:200] for node in one["nodes"]]) for one in found])
 
+    page.goto(address)
+    expect(page.locator(".shelf li")).to_have_count(6)
+    check("start")
     short_game(page, address)
+    page.keyboard.press("n")
+    check("new")
+    page.keyboard.press("Escape")
     page.keyboard.press("h")
     expect(page.locator("#hand .hint").first).to_be_visible()
     check("play")
     page.keyboard.press("r")
+    expect(page.locator("#rules[open] h3").first).to_be_visible()
     check("rules")
     page.keyboard.press("Escape")
     page.locator("#hand .legal").first.click()
@@ -487,9 +510,11 @@ def test_axe_finds_nothing(open_page, address, record, tmp_path, size, scheme):
     check("games")
     page.keyboard.press("Escape")
     expect(page.locator("#hand.ready")).to_be_visible()
+    page.keyboard.press("?")
+    check("more")
     page.click("#stop")
     check("question")
-    page.get_by_role("dialog").get_by_role("button", name="End the match").click()
+    page.locator(".question").get_by_role("button", name="End the match").click()
     expect(page.locator("#summary")).to_be_visible()
     check("result")
     page.goto(f"{address}/replay")
@@ -511,7 +536,9 @@ def test_axe_finds_nothing(open_page, address, record, tmp_path, size, scheme):
 def test_a_victory_is_told_without_the_word_null(open_page, address):
     page = open_page()
     short_game(page, address)
-    page.evaluate("about.over = true; about.winners = [about.seat]; about.seed = 5; matchOver()")
+    page.evaluate(
+        "Object.assign(state.about, { over: true, winners: [state.about.seat], seed: 5 }); state.showResult()"
+    )
     expect(page.locator("#summary h2")).to_have_text("You win")
     assert "null" not in page.locator("#summary").inner_text()
 
@@ -525,14 +552,20 @@ def test_preparing_is_told_while_the_server_prepares_and_no_longer(open_page, ad
         route.continue_()
 
     page.route("**/api/games", wait)
-    page.goto(address, wait_until="commit")
+    page.goto(f"{address}/?game=donguri", wait_until="commit")
     expect(page.locator("#message")).to_contain_text("Preparing")
-    expect(page.locator("#table svg")).to_be_visible()
+    expect(page.locator(".plate").first).to_be_visible()
     expect(page.locator("#message")).to_be_empty()
     page.unroute("**/api/games")
-    page.evaluate("newGame(chosen())")
+    page.evaluate("void state.newGame(state.chosen())")
     page.wait_for_timeout(1500)  # the cards of the others are still being played
     assert "Preparing" not in page.locator("#message").inner_text()
+
+
+def new_game(page: Page) -> None:
+    """Deals what the form says, without leaving the match at hand without a question."""
+    page.keyboard.press("n")
+    page.click("#form button[type=submit]")
 
 
 def test_a_match_is_left_only_after_a_question_and_back_returns_to_it(open_page, address):
@@ -541,15 +574,21 @@ def test_a_match_is_left_only_after_a_question_and_back_returns_to_it(open_page,
     page.locator("#hand .legal").first.click()
     expect(page.locator("#hand.ready")).to_be_visible()
     first, cards = page.url, page.locator("#hand button").count()
-    for leave in (lambda: page.keyboard.press("n"), lambda: page.click("#deal-again"), lambda: page.click("#stop")):
+
+    def stop() -> None:
+        page.keyboard.press("?")
+        page.click("#stop")
+
+    for leave in (lambda: new_game(page), stop):
         leave()
-        page.get_by_role("dialog").get_by_role("button", name="Go on playing").click()
-        expect(page.get_by_role("dialog")).to_have_count(0)
+        page.locator(".question").get_by_role("button", name="Go on playing").click()
+        expect(page.locator(".question")).to_have_count(0)
+        page.keyboard.press("Escape")
         assert page.url == first
         assert page.locator("#hand button").count() == cards
-        assert not page.evaluate("about.over")
-    page.keyboard.press("n")
-    page.get_by_role("dialog").get_by_role("button", name="New game").click()
+        assert not page.evaluate("state.about.over")
+    new_game(page)
+    page.locator(".question").get_by_role("button", name="New game").click()
     page.wait_for_url(lambda url: url != first)
     expect(page.locator("#hand.ready")).to_be_visible()
     page.go_back()
@@ -561,14 +600,14 @@ def test_the_keyboard_rests_on_a_legal_card(open_page, address):
     page = open_page()
     short_game(page, address)
     looked = 0
-    while not page.evaluate("about.over"):
+    while not page.evaluate("state.about.over && !state.busy"):
         if page.locator("#hand.ready").count():
             on = page.evaluate("document.activeElement.closest('#hand') && document.activeElement.className")
             assert on
             assert "illegal" not in on
             looked += 1
             page.keyboard.press("Enter")
-        page.keyboard.press(" ") if page.evaluate("Boolean(goOn)") else page.wait_for_timeout(20)
+        page.keyboard.press(" ") if page.evaluate("Boolean(state.goOn)") else page.wait_for_timeout(20)
     assert looked > 5
 
 
@@ -581,13 +620,7 @@ SCREENS = {"phone": PHONE, "landscape": {"width": 844, "height": 390}, "laptop":
 def test_table_and_hand_fit_the_screen_and_hints_do_not_move_the_hand(open_page, address, screen, game, players):
     size = SCREENS[screen]
     page = open_page(size)
-    page.goto(f"{address}/replay")
-    name = page.evaluate(
-        """async (body) => (await ask("/api/games", body)).game.id""",
-        {"game": game, "num_players": players, "opponents": "greedy", "seed": 5},
-    )
-    page.goto(f"{address}/game/{name}")
-    expect(page.locator("#hand.ready")).to_be_visible()
+    deal(page, address, game=game, num_players=players, opponents="greedy", seed=5)
     assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
     before = page.locator("#hand").bounding_box()
     last = page.locator("#hand button").last.bounding_box()
@@ -600,16 +633,18 @@ def test_table_and_hand_fit_the_screen_and_hints_do_not_move_the_hand(open_page,
     assert page.evaluate(SMALL) == []
     if screen in ("phone", "landscape"):
         low = page.evaluate(
-            """[...document.querySelectorAll("button, select, a.button")].filter((one) => one.checkVisibility()
-            && !one.closest("#note, #hand") && one.getBoundingClientRect().height < 43.9).map((one) => one.outerHTML)"""
+            """[...document.querySelectorAll("button:not(.tip), select, a.button")]
+            .filter((one) => one.checkVisibility() && !one.closest("#note, #hand") && one.getBoundingClientRect().height < 43.9).map((one) => one.outerHTML)"""
         )
         assert low == []
+        tips = page.locator("#table .tip").all()
+        assert min(tip.bounding_box()["height"] for tip in tips) >= 26  # what only explains itself may be lower
 
 
 def test_the_total_of_eight_deals_is_in_sight(open_page, address):
     page = open_page({"width": 1000, "height": 700})
     short_game(page, address)
-    page.evaluate("about.deals = Array.from({length: 8}, () => [-128, 64, 64]); renderScore()")
+    page.evaluate("state.about.deals = Array.from({length: 8}, () => [-128, 64, 64]); state.renderScore()")
     panel = page.locator("#score-panel").bounding_box()
     total = page.locator("#score td.total").first.bounding_box()
     assert total["x"] + total["width"] <= panel["x"] + panel["width"]
@@ -621,35 +656,35 @@ def test_a_second_tab_follows_and_a_stale_one_says_so(open_page, address):
     other = one.context.new_page()
     other.goto(one.url)
     expect(other.locator("#hand.ready")).to_be_visible()
-    number = one.evaluate("frame.number")
+    number = one.evaluate("state.frame.number")
     one.locator("#hand .legal").first.click()
     expect(one.locator("#hand.ready")).to_be_visible()
-    other.wait_for_function("(before) => frame.number > before", arg=number)
-    other.evaluate("channel.close()")  # as on another machine: it asks
-    number = one.evaluate("frame.number")
+    other.wait_for_function("(before) => state.frame.number > before", arg=number)
+    other.evaluate("state.channel.close()")  # as on another machine: it asks
+    number = one.evaluate("state.frame.number")
     one.locator("#hand .legal").first.click()
     expect(one.locator("#hand.ready")).to_be_visible()
-    other.wait_for_function("(before) => frame.number > before", arg=number)
-    number = one.evaluate("frame.number")
+    other.wait_for_function("(before) => state.frame.number > before", arg=number)
+    number = one.evaluate("state.frame.number")
     one.click("#take-back")
-    other.wait_for_function("(before) => frame.number < before", arg=number)
-    number = one.evaluate("frame.number")
-    other.evaluate("clearInterval(following)")
+    other.wait_for_function("(before) => state.frame.number < before", arg=number)
+    number = one.evaluate("state.frame.number")
+    other.evaluate("clearInterval(state.following)")
     one.locator("#hand .legal").first.click()
-    one.wait_for_function("(before) => frame.number > before + 1 && !busy", arg=number)
+    one.wait_for_function("(before) => state.frame.number > before + 1 && !state.busy", arg=number)
     expect(other.locator("#hand.ready")).to_be_visible()
     other.locator("#hand .legal").first.click()
     expect(other.locator("#message")).to_contain_text("gone on in another tab")
-    assert other.evaluate("frame.number") == one.evaluate("frame.number")
+    assert other.evaluate("state.frame.number") == one.evaluate("state.frame.number")
 
 
 def test_after_a_restart_of_the_server_an_open_page_offers_a_new_game(open_page, address):
     page = open_page()
     short_game(page, address)
     before = page.url
-    page.evaluate("about.id = 'unknown'")
+    page.evaluate("state.about.id = 'unknown'")
     page.locator("#hand .legal").first.click()
-    page.get_by_role("dialog").get_by_role("button", name="New game").click()
+    page.locator(".question").get_by_role("button", name="New game").click()
     page.wait_for_url(lambda url: url != before)
     expect(page.locator("#hand.ready")).to_be_visible()
 
@@ -662,12 +697,12 @@ def test_playing_on_from_a_replay_keeps_log_and_length(open_page, address, tmp_p
     page.goto(f"{address}/replay")
     page.set_input_files("#file", tmp_path / "match.json")
     expect(page.locator("#thoughts table")).to_be_visible()
-    page.evaluate("go(11)")
+    page.evaluate("viewer.go(11)")
     page.wait_for_url("**#step=11&*")
     page.click("#play-on")
     expect(page.locator("#hand.ready")).to_be_visible()
-    assert page.locator("#log p").count() == page.evaluate("frame.number") > 8
-    assert page.evaluate("[about.num_deals, document.getElementById('length').value]") == [2, "2"]
+    assert page.locator("#log p").count() == page.evaluate("state.frame.number") > 8
+    assert page.evaluate("[state.about.num_deals, document.getElementById('length').value]") == [2, "2"]
 
 
 def test_the_winning_card_can_be_read_where_it_is_selected(open_page, address, record, tmp_path):
@@ -686,22 +721,17 @@ def test_the_winning_card_can_be_read_where_it_is_selected(open_page, address, r
 
 def test_the_end_of_a_deal_says_what_the_points_are_for(open_page, address):
     page = open_page()
-    page.goto(f"{address}/replay")
-    name = page.evaluate(
-        """async (body) => (await ask("/api/games", body)).game.id""",
-        {"game": "pepper", "num_players": 3, "num_deals": 2, "opponents": "greedy", "seed": 5},
-    )
-    page.goto(f"{address}/game/{name}")
+    deal(page, address, game="pepper", num_players=3, num_deals=2, opponents="greedy", seed=5)
     limit = time.monotonic() + 3 * PATIENCE / 1000
     while not page.locator("#summary").is_visible():
         assert time.monotonic() < limit
         if page.locator("#hand.ready").count():
             page.locator("#hand .legal").first.click()
-        elif not page.evaluate("frame?.pause === 'deal'"):
+        elif not page.evaluate("state.frame?.pause === 'deal'"):
             page.keyboard.press(" ")
         page.wait_for_timeout(15)
     expect(page.locator("#summary h2")).to_have_text("Deal 1 of 2")
-    deal = page.evaluate("frame.events.find((one) => one.event === 'deal')")
+    ended = page.evaluate("state.frame.events.find((one) => one.event === 'deal')")
     told = page.locator("#summary .result").inner_text()
     page.reload()  # the table is there again
     expect(page.locator("#summary h2")).to_have_text("Deal 1 of 2")
@@ -713,9 +743,9 @@ def test_the_end_of_a_deal_says_what_the_points_are_for(open_page, address):
     expect(page.locator("#summary")).to_be_hidden()
     page.get_by_role("button", name="The points of deal 1").click()
     assert page.locator("#summary .result").inner_text() == told
-    assert any(deal["items"])
-    for seat, items in enumerate(deal["items"]):
-        assert sum(item["points"] for item in items) == deal["scores"][seat]
+    assert any(ended["items"])
+    for seat, items in enumerate(ended["items"]):
+        assert sum(item["points"] for item in items) == ended["scores"][seat]
         assert all(item["words"] in told for item in items)
 
 
@@ -726,9 +756,10 @@ def test_my_games_lists_what_was_begun_and_goes_on_with_it(open_page, address):
     page.locator("#hand .legal").first.click()
     expect(page.locator("#hand.ready")).to_be_visible()
     cards = page.locator("#hand button").count()
-    page.keyboard.press("n")
-    page.get_by_role("dialog").get_by_role("button", name="New game").click()
+    new_game(page)
+    page.locator(".question").get_by_role("button", name="New game").click()
     page.wait_for_url(lambda url: url != first)
+    expect(page.locator("#hand.ready")).to_be_visible()
     page.keyboard.press("g")
     expect(page.locator("#games li")).to_have_count(1)
     expect(page.locator("#games li")).to_contain_text("Donguri to Yamaneko deal 1 of 1")
@@ -737,7 +768,7 @@ def test_my_games_lists_what_was_begun_and_goes_on_with_it(open_page, address):
     expect(page.locator("#hand.ready button")).to_have_count(cards)
     page.keyboard.press("g")
     page.get_by_role("button", name="Delete Donguri").click()
-    page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+    page.locator(".question").get_by_role("button", name="Delete").click()
     expect(page.locator("#games")).to_contain_text("None yet")
 
 
@@ -770,25 +801,44 @@ def test_a_review_lists_mistakes_jumps_to_them_and_lets_one_try_again(open_page,
     expect(page.locator("#verdict")).to_contain_text("Your ", timeout=3 * PATIENCE)
     expect(page.locator("#duplicate")).to_contain_text("pretrained scores")
     assert page.evaluate(SMALL) == []
-    decisions = page.evaluate("review.decisions")
+    decisions = page.evaluate("viewer.review.decisions")
     assert len(decisions) == len(lost["deals"][0]["actions"])
     worst = max((one for one in decisions if one["seat"] == 0), key=lambda one: one["loss"])
     assert worst["mark"] in page.locator("#verdict").inner_text()
     assert page.locator("#timeline .mark").count() == sum(bool(one["mark"]) for one in decisions)
     page.locator(".mistakes .jump-to").first.click()
-    page.wait_for_function("(number) => order.findIndex((one) => one.step === at) === number", arg=worst["number"])
+    page.wait_for_function(
+        "(number) => viewer.order.findIndex((one) => one.step === viewer.at) === number",
+        arg=worst["number"],
+    )
     expect(page.locator("#thoughts .played")).to_contain_text("played")
     page.locator("#infer summary").click()
     expect(page.locator("table.belief tbody tr").first).to_be_visible()
     holds = page.locator("table.belief td.holds").count()
-    assert holds == sum(map(sum, page.evaluate("source.belief(at, 0).then((found) => found.truth)")))
+    assert holds == sum(map(sum, page.evaluate("viewer.source.belief(viewer.at, 0).then((found) => found.truth)")))
     box = page.locator("#graph svg").bounding_box()
     page.mouse.click(box["x"] + box["width"] - 2, box["y"] + 30)
-    page.wait_for_function("at === about.steps - 1")
+    page.wait_for_function("() => viewer.at === viewer.about.steps - 1")
     page.get_by_role("button", name="Try again").first.click()
     expect(page.locator("#hand.ready")).to_be_visible()
-    assert page.evaluate("[frame.number, about.seat]") == [worst["number"], 0]
-    assert page.evaluate("about.players") == ["you", "greedy", "random"]
+    expect(page.locator("#retry")).to_contain_text("Which card is better?")
+    names = page.evaluate("viewer.about.cards.map((card) => card.name)")
+    assert names[worst["best"]] not in page.locator("#retry").inner_text()
+    page.locator(f"#hand [data-card='{names[worst['best']]}']").click()
+    expect(page.locator("#retry")).to_contain_text(f"Better by {worst['loss']:.1f} than what you played: the best card")
+    total = page.locator(".mistakes li").count()
+    expect(page.locator("#retry .progress")).to_have_text(f"1 of {total} done")
+    page.locator(f"#hand [data-card='{names[worst['played']]}']").click()
+    expect(page.locator("#retry")).to_contain_text("That is the card that you played.")
+    if total > 1:
+        page.get_by_role("button", name="Next mistake").click()
+        expect(page.locator("#retry")).to_contain_text(f"Mistake 2 of {total}")
+    page.get_by_role("button", name="Back to the review").click()
+    expect(page.locator("#verdict")).to_be_visible()
+    expect(page.locator("#retry")).to_be_hidden()
+    page.click("#play-on")
+    expect(page.locator("#hand.ready")).to_be_visible()
+    assert page.evaluate("state.about.players").count("you") == 1
 
 
 def test_a_friend_gets_the_same_cards_by_a_link(open_page, address):
@@ -804,6 +854,6 @@ def test_a_friend_gets_the_same_cards_by_a_link(open_page, address):
     assert "/game/" in friend.url
     play_to_the_end(friend, lambda: friend.locator("#hand .legal").last.click())
     expect(friend.locator("#same li")).to_have_count(2)
-    expect(friend.locator("#same")).to_contain_text("who sent the link")
+    expect(friend.locator("#same")).to_contain_text("Who sent the link")
     page.reload()
     expect(page.locator("#same li")).to_have_count(2)

@@ -141,7 +141,7 @@ def review(
 
 @app.command()
 def serve(
-    game: Annotated[str, typer.Option("--game", help="The game that is dealt first.")] = "pepper",
+    game: Annotated[str | None, typer.Option("--game", help="The game that is dealt at once.")] = None,
     host: Annotated[
         str, typer.Option("--host", help="Where to listen; others can play too if it is not a loopback address.")
     ] = "127.0.0.1",
@@ -150,11 +150,18 @@ def serve(
     folder: Annotated[
         Path | None, output_folder("Where games are saved; by default in the user's data folder.")
     ] = None,
+    allowed_host: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--allowed-host", help="A further name to answer to: of a tunnel or a proxy in front. Repeatable."
+        ),
+    ] = None,
 ) -> None:
     """Play and look at replays in the browser."""
     from trick_envs.play.web import serve as run_server
 
-    def tell(address: str) -> None:
-        out.print(f"{address}  (Ctrl-C stops the server)", highlight=False, soft_wrap=True)
+    def tell(text: str) -> None:
+        more = "  (Ctrl-C stops the server)" if text.startswith("http") else ""
+        out.print(f"{text}{more}", highlight=False, soft_wrap=True)
 
-    run_server(game, host, port, not no_browser, folder, tell)
+    run_server(game, host, port, not no_browser, folder, tell, allowed_host or ())

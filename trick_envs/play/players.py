@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 
 from trick_envs.agents import Agent, make_agent
@@ -12,7 +13,24 @@ from trick_envs.engine.registry import load_game
 
 SHRINK = 4  # a search shrinks in steps of this, so that a game needs few agents
 LEAST_EFFORT = {"pimc": 5, "ismcts": 50}
+PLAIN_PLAYERS = ("pretrained", "greedy", "random")
+EFFORTS = {
+    "pimc": 100,
+    "ismcts": 5000,
+    "pretrained+rollout": 128,
+}  # the largest search that a page or a record may name
 STAND_IN = "greedy"  # plays on for a player that fails
+
+
+_SEARCH = re.compile(r"(pimc|ismcts|pretrained\+rollout):([1-9][0-9]{0,3})")
+
+
+def is_allowed(spec: object) -> bool:
+    """Whether a page or a record may name this player: never a path, nor anything that is imported."""
+    if not isinstance(spec, str):
+        return False
+    found = _SEARCH.fullmatch(spec)
+    return spec in PLAIN_PLAYERS or (found is not None and int(found[2]) <= EFFORTS[found[1]])
 
 
 @lru_cache(maxsize=64)

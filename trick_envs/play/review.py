@@ -8,7 +8,6 @@ large, the second comparison is not. Its mean is what the play has cost, if the 
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -31,7 +30,7 @@ from trick_envs.matches.match import Match
 from trick_envs.play.advice import points
 from trick_envs.play.characters import PERSON
 from trick_envs.play.hints import Advisor, CardHint, advisor_of
-from trick_envs.play.players import Player
+from trick_envs.play.players import Player, is_allowed
 from trick_envs.view.table import YOU, seat_name
 from trick_envs.view.words import card_words, sentence
 
@@ -506,9 +505,6 @@ def _hands(game: Game, hands: Any) -> npt.NDArray[np.float64]:
 # --- the same cards -------------------------------------------------------------------------------------------------
 
 
-_PLAIN = re.compile(r"pretrained|greedy|random|(pimc|ismcts):[0-9]{1,4}")
-
-
 @dataclass(frozen=True)
 class Duplicate:
     """The same cards, played once more by another player in a seat.
@@ -545,7 +541,7 @@ def duplicate(match: Match, spec: str, seconds: float | None = None) -> Duplicat
     if len(players) != game.num_players:
         return None
     specs = [spec if each == PERSON else each for each in players]
-    if not all(isinstance(each, str) and _PLAIN.fullmatch(each) for each in specs):
+    if not all(map(is_allowed, specs)):
         return None
     limit = None if seconds is None else time.monotonic() + seconds
     again = match_after(match, start)

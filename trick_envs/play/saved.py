@@ -8,7 +8,6 @@ import os
 import re
 import secrets
 import threading
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -68,6 +67,7 @@ class SavedGame:
         over: whether nobody plays any more.
         winners: the seats that have won; ``None`` if the match has not come to its end.
         taken_back: how often the person took back a play.
+        begun: whether the person has played a card.
         saved: when, in seconds since 1970.
     """
 
@@ -82,6 +82,7 @@ class SavedGame:
     over: bool
     winners: list[int] | None
     taken_back: int
+    begun: bool
     saved: float
 
     def as_dict(self) -> dict[str, Any]:
@@ -93,13 +94,24 @@ class SavedGames:
     """Games on disk. Files are replaced atomically (``Session.save``).
 
     Args:
-        folder: where; it is made when the first game is saved.
+        folder: where; it is made when the first game is saved. One server writes into it.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._known: dict[Path, tuple[int, SavedGame | None]] = {}
+        self._index: dict[str, Path] | None = None  # by id; this server alone writes into the folder
         self._lock = threading.Lock()
+
+    def _by_id(self) -> dict[str, Path]:
+        with self._lock:
+            if self._index is None:
+                self._index = {path.stem: path for path in self.folder.glob("*/*.json")}
+            return self._index
+
+    def ids(self) -> list[str]:
+        """The ids of all games."""
+        return list(self._by_id())
 
     def file_for(self, browser: str, game: str) -> Path | None:
         """The file of a new game; ``None`` if there are too many of others.
@@ -108,20 +120,31 @@ class SavedGames:
             browser: the secret that a browser sends; it is nowhere on the disk.
             game: the game's id.
         """
-        own = self._own(browser)
-        kept = sorted(own.glob("*.json"), key=lambda path: path.stat().st_mtime_ns)
-        for oldest in kept[: max(0, len(kept) - MOST + 1)]:
-            oldest.unlink(missing_ok=True)
-        if len(kept) < MOST and sum(1 for _ in self._files()) >= MOST_IN_ALL:
+        own, index = self._own(browser), self._by_id()
+        try:
+            kept = sorted(own.glob("*.json"), key=self._worth)
+            for least in kept[: max(0, len(kept) - MOST + 1)]:
+                least.unlink(missing_ok=True)
+                index.pop(least.stem, None)
+        except OSError:  # what is wrong with the folder is said when the game is saved
+            kept = []
+        if len(kept) < MOST and len(index) >= MOST_IN_ALL:
             _LOG.error("%s holds %d games: a new one is not saved", self.folder, MOST_IN_ALL)
             return None
-        return own / f"{game}.json"
+        index[game] = own / f"{game}.json"
+        return index[game]
+
+    def _worth(self, path: Path) -> tuple[bool, int]:
+        """What makes room first is worth least: a game without a card, then the one left longest ago."""
+        found = self._glance(path)
+        return found is not None and found.begun, path.stat().st_mtime_ns
 
     def find(self, game: str) -> Path | None:
         """The file of a game, whoever's it is; ``None`` if there is none."""
         if not _ID.fullmatch(game):
             return None
-        return next((path for path in self._files(game) if path.stem == game), None)
+        path = self._by_id().get(game)
+        return path if path is not None and path.is_file() else None
 
     def load(self, game: str) -> Session | None:
         """A game as it was saved; ``None`` if there is none.
@@ -141,12 +164,13 @@ class SavedGames:
         found = self.owns(browser, game)
         if found:
             (self._own(browser) / f"{game}.json").unlink(missing_ok=True)
+            self._by_id().pop(game, None)
         return found
 
     def games_of(self, browser: str) -> list[SavedGame]:
-        """The games of a browser, the latest first. What cannot be read is left out."""
+        """The games that a browser has begun, the latest first. What cannot be read is left out."""
         found = [self._glance(path) for path in self._own(browser).glob("*.json")]
-        return sorted((one for one in found if one is not None), key=lambda one: -one.saved)
+        return sorted((one for one in found if one is not None and one.begun), key=lambda one: -one.saved)
 
     # --- the same cards for several people ---------------------------------------------------------------------------
 
@@ -189,9 +213,6 @@ class SavedGames:
     def _own(self, browser: str) -> Path:
         return self.folder / hashlib.sha256(browser.encode()).hexdigest()[:24]
 
-    def _files(self, game: str = "*") -> Iterator[Path]:
-        return self.folder.glob(f"*/{game}.json")
-
     def _glance(self, path: Path) -> SavedGame | None:
         """A game at a glance, read again only if the file has changed."""
         try:
@@ -210,11 +231,13 @@ class SavedGames:
 def _read(path: Path) -> SavedGame | None:
     try:
         record = read_json(path)
+        seat = record["players"].index(PERSON)
+        plays = [who for deal in record["deals"] for who, _ in deal["actions"]][record.get("start_number", 0) :]
         return SavedGame(
             path.stem, record["game"], game_type(record["game"]).title, record["num_players"], record["num_deals"],
-            len(record["deals"]), record["players"].index(PERSON), record["score"],
+            len(record["deals"]), seat, record["score"],
             record["winners"] is not None or record.get("ended") is True, record["winners"],
-            record.get("taken_back", 0), path.stat().st_mtime,
+            record.get("taken_back", 0), seat in plays, path.stat().st_mtime,
         )  # fmt: skip
     except (ValueError, TypeError, KeyError, AttributeError, InputError) as error:
         _LOG.warning("%s is no saved game (%s: %s)", path, type(error).__name__, error)

@@ -39,7 +39,7 @@ def default_player(game: Game) -> str:
 
 
 class Session:
-    """A match in which one seat is a person's. ``play`` saves its record after each of the person's plays.
+    """A match in which one seat is a person's. ``play`` saves its record whenever it is the person's turn.
 
     Args:
         match: the match, at its start or later.
@@ -54,6 +54,7 @@ class Session:
         taken_back: how often the person has taken back a play.
         ended: whether the person has ended the match before its end.
         same_cards: the name under which others get the same cards; empty for none.
+        unsaved: why the record could not be written at the last try; empty if it could.
         log: what the person was told of every play so far, a line each.
 
     Raises:
@@ -65,7 +66,7 @@ class Session:
         match.names = names_of(players) if named else ()
         self.start_number = number_of_plays(match)
         self.players, self.seat = list(players), list(players).index(PERSON)
-        self.taken_back, self.ended, self.same_cards = 0, False, ""
+        self.taken_back, self.ended, self.same_cards, self.unsaved = 0, False, "", ""
         self.agents = {seat: self._player(seat) for seat in range(len(players)) if seat != self.seat}
         self.log = told(match, self.seat)
         self._advice: Advice | None = None
@@ -201,16 +202,23 @@ class Session:
         return True
 
     def play(self, action: int) -> Play:
-        """Plays an action of the seat to act; returns what it has done.
+        """Plays an action of the seat to act; returns what it has done. After any error nothing has been played.
 
         Raises:
             ValueError: if it is illegal; says the rule.
         """
-        own = self.asks
-        done = play(self.match, action)
-        self.log.append(told_of(done, self.seat))
-        if own or self.match.over:
-            self.save()
+        match, number = self.match, self.number
+        try:
+            done = play(match, action)
+            line = told_of(done, self.seat)
+        except InputError:  # refused before anything was changed
+            raise
+        except BaseException:
+            self.match = match_after(match, number)
+            raise
+        self.log.append(line)
+        if self.asks or self.match.over:
+            self.save()  # with the answers of the others: what comes back is what the person has seen
         return done
 
     def why_illegal(self, action: int) -> str:
@@ -259,10 +267,17 @@ class Session:
         return match_after(self.match, self.start_number)
 
     def save(self) -> None:
-        """Writes the record, with the players, if there is a file for it."""
+        """Writes the record, with the players, if there is a file for it.
+
+        A file that cannot be written does not end the match: ``unsaved`` says why.
+        """
         if self.file is None:
             return
-        write_json(self.file, self.record())
+        try:
+            write_json(self.file, self.record())
+            self.unsaved = ""
+        except OSError as error:
+            self.unsaved = f"{self.file.parent}: {error.strerror or error}"
 
     def record(self) -> dict[str, Any]:
         """The record so far, with ``players``: the spec of every seat's player.

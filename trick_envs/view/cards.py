@@ -64,6 +64,13 @@ def _back(pen: Pen, width: float, height: float, radius: float) -> None:
     pen.shape(width / 2, height / 2, ((0, -down), (across, 0), (0, down), (-across, 0)), BACK_LIGHT)
 
 
+def draw_icon(game: str, pen: Pen, name: str, x: float, y: float, size: float) -> None:
+    """A mark that only one game has, around a point (``icon`` of its view)."""
+    icon = getattr(game_module(game), "icon", None)
+    if icon is not None:
+        icon(pen, name, x, y, size)
+
+
 @cache
 def game_module(game: str) -> ModuleType | None:
     """The module that draws what only this game has."""

@@ -16,8 +16,7 @@ from trick_envs.view.pen import RATIO, Area
 
 MARGIN = 10
 WIDE, PHONE = (800, 600), (390, 520)  # the sizes for which the two layouts are made; other pictures are scaled
-BARE_WIDE, BARE_PHONE = (740, 470), (366, 330)  # the same without the hand at the bottom
-NARROW = 660  # a picture without a hand is in the layout for phones up to this width, however low it is
+STRIP = 62  # height of what only a game has, on a phone
 
 # How many of the other seats sit at the left, at the top and at the right.
 _AROUND = {1: (0, 1, 0), 2: (1, 0, 1), 3: (1, 1, 1), 4: (1, 2, 1), 5: (1, 3, 1), 6: (1, 4, 1)}
@@ -49,9 +48,7 @@ class Plan:
 
 
 @lru_cache(64)
-def plan_for(
-    game: str, players: int, hand_size: int, all_open: bool, width: float, height: float, phone: bool, hand: bool
-) -> Plan:
+def plan_for(game: str, players: int, hand_size: int, all_open: bool, width: float, height: float, phone: bool) -> Plan:
     """Where things are drawn.
 
     Args:
@@ -60,18 +57,17 @@ def plan_for(
         all_open: whether all hands are open.
         width, height: of the picture.
         phone: which layout.
-        hand: whether the hand at the bottom is drawn.
     """
     faces = all_open or game_type(game).hands_seen  # whether cards in the hands of others may be known
     if phone:
-        return _phone_plan(game, players, hand_size, faces, all_open, width, height, hand)
-    return _wide_plan(game, players, hand_size, faces, width, height, hand)
+        return _phone_plan(game, players, hand_size, faces, all_open, width, height)
+    return _wide_plan(game, players, hand_size, faces, width, height)
 
 
-def _wide_plan(game: str, players: int, hand_size: int, faces: bool, width: float, height: float, hand: bool) -> Plan:
+def _wide_plan(game: str, players: int, hand_size: int, faces: bool, width: float, height: float) -> Plan:
     inner = width - 2 * MARGIN
     own_card = min(62.0, (inner - 3 * (hand_size - 1)) / hand_size)
-    foot = height - MARGIN - 34 - (RATIO * own_card + 14 if hand else 0)
+    foot = height - MARGIN - 34 - (RATIO * own_card + 14)
     top, right, panel = 50.0, width - MARGIN, None
     side, size = getattr(game_module(game), "PANEL", ("", 0))
     if side == "right":
@@ -105,7 +101,7 @@ def _wide_plan(game: str, players: int, hand_size: int, faces: bool, width: floa
     places = _slots(around, centre, trick)
     own = Spot(
         Area(MARGIN, foot, 330, 34),
-        Area(MARGIN, height - MARGIN - RATIO * own_card, inner, RATIO * own_card) if hand else None,
+        Area(MARGIN, height - MARGIN - RATIO * own_card, inner, RATIO * own_card),
         places[0],
     )
     others = (
@@ -119,14 +115,13 @@ def _wide_plan(game: str, players: int, hand_size: int, faces: bool, width: floa
 
 
 def _phone_plan(
-    game: str, players: int, hand_size: int, faces: bool, all_open: bool, width: float, height: float, hand: bool
+    game: str, players: int, hand_size: int, faces: bool, all_open: bool, width: float, height: float
 ) -> Plan:
     margin = 8
     inner, per_row = width - 2 * margin, ceil(hand_size / 2)
     own_card = min(46.0, (inner - 3 * (per_row - 1)) / per_row)
-    own_high = 2 * RATIO * own_card + 5 if hand else 0
-    low = not hand and height < 0.8 * width  # the own plate stands beside what is asked, not below it
-    foot = height - margin - (36 if low else 75) - (own_high + 10 if hand else 0)
+    own_high = 2 * RATIO * own_card + 5
+    foot = height - margin - 75 - (own_high + 10)
     y, others = 34.0, players - 1
     tall_enough = height >= PHONE[1] + 38 * (others - 3)
     in_rows = faces and (others <= 3 or (all_open and tall_enough))  # a row for each seat, with room for its cards
@@ -138,20 +133,18 @@ def _phone_plan(
         held = Area(x + 102, at + 2, wide - 102, tall - 4) if in_rows else None
         plates.append((Area(x, at, 98 if in_rows else wide, tall), held))
     y += ceil(others / columns) * (tall + 4) + 1
-    size = getattr(game_module(game), "PHONE_PANEL", 0)
+    size = STRIP if hasattr(game_module(game), "PANEL") else 0
     panel = Area(margin, y, inner, size) if size else None
     y += size + 5 if size else 0
     table = Area(margin, y, inner, foot - y - 6)
     trick, places = _phone_slots(players, table, 1 if in_rows else columns)
     own = Spot(
-        Area(margin, foot, 0.42 * inner, 36) if low else Area(margin, foot + 40, inner, 35),
-        Area(margin, height - margin - own_high, inner, own_high) if hand else None,
+        Area(margin, foot + 40, inner, 35),
+        Area(margin, height - margin - own_high, inner, own_high),
         places[0],
     )
     rest = tuple(Spot(plate, held, place) for (plate, held), place in zip(plates, places[1:], strict=True))
     header, prompt = Area(margin, 4, inner, 26), Area(margin, foot, inner, 36)
-    if low:
-        prompt = Area(margin + 0.44 * inner, foot, 0.56 * inner, 36)
     return Plan(width, height, True, header, table, (own, *rest), trick, own_card, prompt, panel)
 
 

@@ -4,6 +4,7 @@ They are data: a file ``guide.toml`` beside the game's rules. A game without one
 rules stands in. The keys of the file::
 
     goal = "one sentence"
+    original = "the title as the author of the game writes it"    # if it is another one
     players = 4                # whose deck the pictures show
 
     [[rules]]
@@ -100,6 +101,7 @@ class Guide:
     Attributes:
         game: the name of the game.
         goal: in one sentence.
+        original: the title as the author of the game writes it; empty if it is the same.
         deck: the cards in the pictures.
         rules: in the order of play.
         example: an example of scoring: a rule whose picture shows what each part is for.
@@ -109,6 +111,7 @@ class Guide:
 
     game: str
     goal: str
+    original: str
     deck: Deck
     rules: tuple[Rule, ...]
     example: Rule
@@ -159,7 +162,9 @@ def _read(name: str, found: dict[str, Any]) -> Guide:
     together = {"label": "together", "text": signed(told["total"])}
     example = Rule("An example", told["text"], ("score",), _groups(deck, [*parts, together]))
     learn = {"players": found["players"], "seat": 0, **found["learn"]}
-    return Guide(name, found["goal"], deck, tuple(rules), example, (*points, told["total"]), learn)
+    return Guide(
+        name, found["goal"], found.get("original", ""), deck, tuple(rules), example, (*points, told["total"]), learn
+    )
 
 
 def _groups(deck: Deck, found: Sequence[dict[str, Any]]) -> tuple[Group, ...]:

@@ -7,33 +7,26 @@ from math import ceil
 
 from trick_envs.engine.registry import game_type
 from trick_envs.view.avatars import draw_avatar
-from trick_envs.view.cards import face, game_module
-from trick_envs.view.geometry import BARE_PHONE, BARE_WIDE, NARROW, PHONE, WIDE, Plan, plan_for
+from trick_envs.view.cards import face
+from trick_envs.view.geometry import PHONE, WIDE, Plan, plan_for
+from trick_envs.view.panel import draw_facts, draw_panel
 from trick_envs.view.pen import RATIO, Area, Drawing, Item, Pen, measure
 from trick_envs.view.style import CREAM, FAINT, FELT, FELT_DARK, FELT_LIGHT, GOLD, INK, LED, MIST, PAPER, RIM, WINE
 from trick_envs.view.table import YOU, SeatView, TableView
-from trick_envs.view.words import counted, sentence, signed
+from trick_envs.view.words import sentence
 
 ROOMY = 140  # width of a plate, from which the mark of a seat is as high as the plate
-LEAST = 12  # size of the smallest letters of a picture beside which the hand lies as buttons, in its pixels
 
 
-def drawing_of(view: TableView, width: int, height: int, hand: bool) -> tuple[Drawing, float]:
+def drawing_of(view: TableView, width: int, height: int) -> tuple[Drawing, float]:
     """The picture of a view in the layout's own size, and by how much it has to be scaled."""
-    phone = phone_layout(width, height, hand)
-    base = (PHONE if phone else WIDE) if hand else (BARE_PHONE if phone else BARE_WIDE)
+    phone = width < height
+    base = PHONE if phone else WIDE
     scale = min(width / base[0], height / base[1])
     plan = plan_for(
-        view.game, view.num_players, view.hand_size, view.observer is None, width / scale, height / scale, phone, hand
+        view.game, view.num_players, view.hand_size, view.observer is None, width / scale, height / scale, phone
     )
-    pen = Pen(0 if hand else LEAST / scale)
-    items = tuple(_Table(view, plan, pen).draw())
-    return Drawing(plan.width, plan.height, _ground(plan), items, tuple(pen.tips)), scale
-
-
-def phone_layout(width: float, height: float, hand: bool) -> bool:
-    """Whether a picture of this size is in the layout for phones."""
-    return width < height or (not hand and width < NARROW)
+    return Drawing(plan.width, plan.height, _ground(plan), tuple(_Table(view, plan, Pen()).draw())), scale
 
 
 @lru_cache(64)
@@ -58,13 +51,12 @@ class _Table:
     def __init__(self, view: TableView, plan: Plan, pen: Pen) -> None:
         self.view, self.plan, self.pen = view, plan, pen
         self.bottom = (view.spoken_to if view.observer is None else view.observer) or 0
-        self.module = game_module(view.game)
 
     def draw(self) -> list[Item]:
         view = self.view
         self._header()
-        if self.plan.panel is not None and self.module is not None:
-            self.module.draw(view, self.pen, self.plan.panel)
+        if self.plan.panel is not None:
+            draw_panel(view, self.pen, self.plan.panel, self.plan.phone)
         for distance, spot in enumerate(self.plan.spots):
             seat = view.seats[(self.bottom + distance) % view.num_players]
             self._plate(seat, spot.plate, distance == 0)
@@ -79,8 +71,8 @@ class _Table:
     def _face(self, kind: int | None, width: float) -> tuple[Item, ...]:
         return face(self.view.game, self.view.suits, self.view.ranks, kind, round(width, 1))
 
-    def _card(self, x: float, y: float, width: float, kind: int | None, dim: bool = False, seat: int = -1) -> None:
-        self.pen.card(round(x), round(y), width, self._face(kind, width), dim, seat)
+    def _card(self, x: float, y: float, width: float, kind: int | None, dim: bool = False) -> None:
+        self.pen.card(round(x), round(y), width, self._face(kind, width), dim)
 
     def _header(self) -> None:
         view, pen, area = self.view, self.pen, self.plan.header
@@ -100,7 +92,7 @@ class _Table:
         height = area.height - 2
         width = height / RATIO
         step = width + 3
-        pen, size = self.pen, max(11, self.pen.least)
+        pen, size = self.pen, 11
         taker = "" if view.previous_taker is None else f"to {view.seats[view.previous_taker].name}"
         label = "" if self.plan.phone else "last trick"
         ends = measure(taker, size, False), measure(label, size, False)
@@ -130,7 +122,6 @@ class _Table:
         if acts or won:
             fill, ink, soft = (CREAM, INK, FAINT) if acts else (GOLD, INK, INK)
         pen.box(area.x, area.y, area.width, area.height, fill, 8)
-        pen.tip(*area, self._about(seat), seat.seat)
         x, right = area.x + 9, area.x + area.width - 8
         middle = area.y + area.height / 2
         y = middle if own else area.y + 0.3 * area.height
@@ -153,7 +144,7 @@ class _Table:
         score = pen.label(right, y, str(seat.score).replace("-", "−"), 13, ink, bold=True, anchor=1)
         name = sentence(seat.name) + (" (you)" if own and seat.seat == view.observer and not seat.named else "")
         room = 110 if own else right - x - score - 4
-        if not own and measure(name, max(8.0, pen.least), True) > room:
+        if not own and measure(name, 8.0, True) > room:
             name = name[0] if seat.named else f"P{seat.seat}"  # cut, all names would be the same
         x += pen.label(x, y, name, 12 if area.width > 95 else 11, ink, bold=True, width=room) + 8
         if own:
@@ -162,27 +153,10 @@ class _Table:
             row = Area(left, area.y + 0.52 * area.height, area.x + area.width - 8 - left, 0.42 * area.height)
         self._facts(seat, row, fill == FELT_DARK, soft)
 
-    def _about(self, seat: SeatView) -> str:
-        """What the numbers on a plate mean."""
-        view = self.view
-        who = "You have" if seat.seat == view.spoken_to else f"{seat.name} has"
-        told = [f"{who} {signed(seat.score)} points in this match"]
-        if seat.last_score is not None:
-            told.append(f"{signed(seat.last_score)} in the last deal")
-        told.append(f"{counted(len(seat.hand), 'card')} in the hand")
-        if seat.taken:
-            told.append(f"{counted(len(seat.taken), 'card')} taken")
-        if seat.note:
-            told.append(seat.note)
-        about = getattr(self.module, "about_seat", None)
-        more = "" if about is None else f" {about(view, seat)}"
-        return f"{'; '.join(told)}.{' Dealer.' if seat.dealer else ''}{more.rstrip()}"
-
     def _facts(self, seat: SeatView, area: Area, dark: bool, ink: str) -> None:
         """The second line of a plate: as the game draws it, or the note and the cards taken."""
-        draw_seat = getattr(self.module, "draw_seat", None)
-        if draw_seat is not None:
-            draw_seat(self.view, seat, self.pen, area, dark, ink)
+        if seat.facts:
+            draw_facts(self.view, seat.facts, self.pen, area, dark, ink)
             return
         told = seat.note or f"{len(seat.taken)} taken"
         self.pen.label(area.x, area.y + area.height / 2, told, 11, ink, width=area.width)
@@ -258,7 +232,7 @@ class _Table:
                 pen.box(x, y, width, height, None, 6, stroke=CREAM, line=2)
             for i, kind in enumerate(cards):
                 at = x + (i - (len(cards) - 1) / 2) * (width + 4)
-                self._card(at, y, width, kind, seat=seat)
+                self._card(at, y, width, kind)
                 if seat == taking:
                     pen.box(round(at) - 1, round(y) - 1, width + 2, height + 2, None, 7, stroke=GOLD, line=3)
             if seat == led:

@@ -72,15 +72,6 @@ class Card(NamedTuple):
     width: float
     face: tuple[Item, ...]
     dim: bool
-    seat: int = -1  # who played it, if it lies in the trick
-
-
-class Tip(NamedTuple):
-    """What the numbers in an area mean, for a page to show on demand; ``seat`` if it is the plate of one."""
-
-    area: Area
-    text: str
-    seat: int = -1
 
 
 Item: TypeAlias = Box | Text | Shape | Card
@@ -88,13 +79,12 @@ Item: TypeAlias = Box | Text | Shape | Card
 
 @dataclass(frozen=True)
 class Drawing:
-    """A picture: what lies below and seldom changes, the rest, and what its numbers mean."""
+    """A picture: what lies below and seldom changes, and the rest."""
 
     width: float
     height: float
     ground: tuple[Item, ...]
     items: tuple[Item, ...]
-    tips: tuple[Tip, ...] = ()
 
 
 def scaled(drawing: Drawing, scale: float) -> Drawing:
@@ -124,16 +114,10 @@ def _scaled(items: tuple[Item, ...], scale: float) -> tuple[Item, ...]:
 
 
 class Pen:
-    """Writes a display list.
+    """Writes a display list."""
 
-    Args:
-        least: the size of the smallest letters; what is asked to be smaller is not, and is cut where it has no room.
-    """
-
-    def __init__(self, least: float = 0) -> None:
+    def __init__(self) -> None:
         self.items: list[Item] = []
-        self.tips: list[Tip] = []
-        self.least = least
 
     def box(
         self,
@@ -178,10 +162,9 @@ class Pen:
             width: it is made smaller, and then cut, to be no wider.
             opacity: 1: opaque.
         """
-        size = max(size, self.least)
         length = measure(text, size, bold)
         if width is not None and length > width:
-            size = max(size * width / length, 0.75 * size, self.least)
+            size = max(size * width / length, 0.75 * size)
             text = cut(text, size, bold, width)
             length = measure(text, size, bold)
         if text.strip():
@@ -199,13 +182,9 @@ class Pen:
         flat = tuple(round(scale * value, 2) for point in points for value in point)
         self.items.append(Shape(x, y, flat, fill, opacity))
 
-    def card(self, x: float, y: float, width: float, face: tuple[Item, ...], dim: bool = False, seat: int = -1) -> None:
-        """A card with its top left corner at ``x``, ``y``; in the trick, with the seat that played it."""
-        self.items.append(Card(x, y, width, face, dim, seat))
-
-    def tip(self, x: float, y: float, width: float, height: float, text: str, seat: int = -1) -> None:
-        """Says what the numbers in an area mean; nothing is drawn."""
-        self.tips.append(Tip(Area(x, y, width, height), text, seat))
+    def card(self, x: float, y: float, width: float, face: tuple[Item, ...], dim: bool = False) -> None:
+        """A card with its top left corner at ``x``, ``y``."""
+        self.items.append(Card(x, y, width, face, dim))
 
 
 # --- shapes -------------------------------------------------------------------------------------------------------

@@ -3,50 +3,29 @@
 from __future__ import annotations
 
 import base64
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from trick_envs.engine.cards import Deck
 from trick_envs.view.avatars import draw_avatar
-from trick_envs.view.cards import face
+from trick_envs.view.cards import draw_icon, face
 from trick_envs.view.layout import drawing_of
 from trick_envs.view.pen import RATIO, Drawing, Pen, scaled
 from trick_envs.view.svg import to_svg
 from trick_envs.view.table import TableView
 
 
-def svg(view: TableView, width: int = 800, height: int = 600, hand: bool = True) -> str:
+def svg(view: TableView, width: int = 800, height: int = 600) -> str:
     """A view as an SVG document: no fonts, no ids, no scripts, no links.
 
     Args:
         view: what is seen.
         width, height: size of the picture in pixels. If it is higher than wide, the other seats are small plates above
             the trick, for a phone.
-        hand: whether to draw the hand of the observer (of seat 0 if all is open). Without it, the table takes its room.
     """
-    drawing, scale = drawing_of(view, width, height, hand)
+    drawing, scale = drawing_of(view, width, height)
     return to_svg(drawing, scale, view.title, view.prompt)
-
-
-def tips(view: TableView, width: int = 800, height: int = 600, hand: bool = True) -> list[dict[str, Any]]:
-    """What the numbers in the picture of a view mean, and where they stand.
-
-    Returns:
-        ``x``, ``y``, ``width`` and ``height``, as fractions of the picture's, ``text``, and ``seat`` where it is the
-        plate of one (else -1). JSON-serialisable.
-    """
-    drawing, _ = drawing_of(view, width, height, hand)
-    whole = drawing.width, drawing.height, drawing.width, drawing.height
-    return [
-        {
-            **{key: round(value / of, 4) for key, value, of in zip(tip.area._fields, tip.area, whole, strict=True)},
-            "text": tip.text,
-            "seat": tip.seat,
-        }
-        for tip in drawing.tips
-    ]
 
 
 def rgb_array(view: TableView, width: int = 800, height: int = 600) -> npt.NDArray[np.uint8]:
@@ -57,7 +36,7 @@ def rgb_array(view: TableView, width: int = 800, height: int = 600) -> npt.NDArr
     """
     from trick_envs.view.raster import to_pixels
 
-    drawing, scale = drawing_of(view, width, height, hand=True)
+    drawing, scale = drawing_of(view, width, height)
     return to_pixels(drawing if scale == 1 else scaled(drawing, scale), width, height)
 
 
@@ -86,6 +65,19 @@ def avatar_svg(seat: int, you: bool = False, size: int = 24) -> str:
     """
     pen = Pen()
     draw_avatar(pen, seat, you, size / 2, size / 2, size / 2 - 1)
+    return to_svg(Drawing(size, size, (), tuple(pen.items)))
+
+
+def icon_svg(game: str, name: str, size: int = 24) -> str:
+    """A mark of a game's rows (``Row.icon``) as an SVG document.
+
+    Args:
+        game: the name of the game.
+        name: of the mark; one that the game does not know may be drawn as any other.
+        size: width and height in pixels.
+    """
+    pen = Pen()
+    draw_icon(game, pen, name, size / 2, size / 2, 0.46 * size)
     return to_svg(Drawing(size, size, (), tuple(pen.items)))
 
 

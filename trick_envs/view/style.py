@@ -10,6 +10,7 @@ PAPER, INK, FAINT = "#fffdf7", "#2b2622", "#736a5e"
 CREAM, MIST, RIM, WINE = "#f6f0e2", "#b9cfc0", "#6a9482", "#b3261e"
 DIM = 0.6  # opacity of a card that may not be named
 GOLD, LED = "#f2c14e", "#8fd0ff"
+TRACK, RAIL = "#e3d9c4", "#b8ab92"  # of bars; of a line of stations
 BACK, BACK_LIGHT, EDGE = "#4d6588", "#6f88ad", "#d9d0be"
 
 

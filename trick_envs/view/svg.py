@@ -27,8 +27,7 @@ def _group(items: tuple[Item, ...]) -> str:
 def _item(item: Item) -> str:
     if type(item) is Card:
         faded = f' opacity="{DIM}"' if item.dim else ""
-        seat = f' data-seat="{item.seat}"' if item.seat >= 0 else ""
-        return f'<g transform="translate({item.x:.4g} {item.y:.4g})"{faded}{seat}>{_group(item.face)}</g>'
+        return f'<g transform="translate({item.x:.4g} {item.y:.4g})"{faded}>{_group(item.face)}</g>'
     return _plain(item)
 
 

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
 from trick_envs.engine.deal import Plays, Trick
+from trick_envs.view.rows import Row, lines_of
 
 Kinds = tuple[int | None, ...]  # cards by kind; None: a card that the observer does not see
 
@@ -39,6 +40,7 @@ class SeatView:
         last_score: points of the last finished deal; ``None`` in the first.
         dealer: whether it deals.
         note: what the game says of it, in a few words.
+        facts: the same to be drawn on its plate.
     """
 
     seat: int
@@ -50,6 +52,7 @@ class SeatView:
     last_score: int | None
     dealer: bool
     note: str = ""
+    facts: tuple[Row, ...] = ()
 
     @property
     def named(self) -> bool:
@@ -86,7 +89,7 @@ class TableView:
         winners: the seats that have won the match; empty while it goes on.
         prompt: what is asked, in one sentence.
         sections: what only this game has, as data, by name.
-        lines: the same in words, a line each.
+        rows: the same to be laid out beside the table.
         remarks: what the game says of cards in the trick: seat and a word or two.
     """
 
@@ -113,7 +116,7 @@ class TableView:
     winners: tuple[int, ...]
     prompt: str
     sections: dict[str, Any] = field(default_factory=dict)
-    lines: tuple[str, ...] = ()
+    rows: tuple[Row, ...] = ()
     remarks: tuple[tuple[int, str], ...] = ()
 
     _repr_html_: ClassVar[Callable[[TableView], str]]  # for notebooks: the picture; drawings set it, as they know views
@@ -121,6 +124,11 @@ class TableView:
     def as_dict(self) -> dict[str, Any]:
         """The view as a dict of plain values."""
         return asdict(self)
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """What only this game has, in words, a line each."""
+        return lines_of(self.rows)
 
     def card(self, kind: int) -> str:
         """A card as written, such as ``10S``."""

@@ -7,10 +7,12 @@ from dataclasses import replace
 from trick_envs.engine.game import Game
 from trick_envs.engine.state import States
 from trick_envs.games.hearts.rules import ALL_POINTS, JACK_POINTS, NO_TRICK_POINTS, PASSED, QUEEN_POINTS, TRICKS
+from trick_envs.view.rows import Row
 from trick_envs.view.sentences import highest_of_suit
 from trick_envs.view.table import TableView
 from trick_envs.view.words import ScoreItem, counted
 
+PANEL = ("right", 140)
 DIRECTIONS = ("nobody passes", "to the left", "across", "to the right")
 
 
@@ -26,25 +28,30 @@ def refine(view: TableView, game: Game, states: States) -> TableView:
         passed = _kinds(int(state["gave"][view.observer]))
         if to and int(state["named"]) == PASSED * n:
             received = _kinds(int(state["gave"][(view.observer - to) % n]))
-    lines = [f"pass: {DIRECTIONS[to]}"]
+    rows = [Row("pass", DIRECTIONS[to], words=f"pass: {DIRECTIONS[to]}")]
     if passed:
         to_whom = view.you((view.observer + to) % n) if view.observer is not None else ""
-        lines.append(f"{who} passed {' '.join(map(view.card, passed))} to {to_whom}")
+        cards = " ".join(map(view.card, passed))
+        rows.append(Row(f"to {to_whom}", cards=tuple(passed), words=f"{who} passed {cards} to {to_whom}"))
     if received:
-        lines.append(f"{who} got {' '.join(map(view.card, received))}")
-    if state["broken"]:
-        lines.append("hearts may be led")
+        from_whom = view.you((view.observer - to) % n) if view.observer is not None else ""
+        cards = " ".join(map(view.card, received))
+        rows.append(Row(f"from {from_whom}", cards=tuple(received), words=f"{who} got {cards}"))
+    broken = bool(state["broken"])
+    rows.append(Row("hearts", "may be led" if broken else "not yet led", strong=broken,
+                    about="Hearts may be led once a heart or the queen of spades has been played.",
+                    words="hearts may be led" if broken else ""))  # fmt: skip
     to_come = ALL_POINTS - sum(hearts) - QUEEN_POINTS * sum(queen)
     seats = tuple(
-        replace(seat, note=f"{taken} point{'s' * (taken != 1)} taken")
+        replace(seat, note=f"{taken} point{'s' * (taken != 1)} taken", facts=(Row("points", str(taken)),))
         for seat, taken in zip(view.seats, points, strict=True)
     )
     sections = {
         "points": points, "to_come": to_come, "pass_to": to, "passed": passed, "received": received,
-        "broken": bool(state["broken"]), "hearts": hearts, "queen": queen, "jack": jack if bonus else [0] * n,
+        "broken": broken, "hearts": hearts, "queen": queen, "jack": jack if bonus else [0] * n,
         "no_trick": [int(game.options["avoid_all_tricks_bonus"] and each == 0) for each in state["taken"].tolist()[:n]],
     }  # fmt: skip
-    return replace(view, seats=seats, sections=sections, lines=tuple(lines), prompt=_prompt(view, to))
+    return replace(view, seats=seats, sections=sections, rows=tuple(rows), prompt=_prompt(view, to))
 
 
 def why_taken(view: TableView) -> str:

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from trick_envs.engine.game import Game
 from trick_envs.engine.state import States
-from trick_envs.view.pen import Area, Pen, measure, smooth
+from trick_envs.view.pen import Pen, smooth
+from trick_envs.view.rows import Row
 from trick_envs.view.sentences import highest_of_suit, with_the_hand
 from trick_envs.view.style import suit_style
 from trick_envs.view.table import SeatView, TableView
@@ -26,7 +27,7 @@ def refine(view: TableView, game: Game, states: States) -> TableView:
     """What each pepper costs now: 2, and 1 for every other card of its colour that the seat has taken."""
     state, suits = states[0], len(view.suits)
     taken = state["taken"].tolist()
-    costs, lines = [], []
+    costs, rows = [], []
     seats = []
     for seat in view.seats:
         own = {}
@@ -35,12 +36,21 @@ def refine(view: TableView, game: Game, states: States) -> TableView:
             colour = kind // len(view.ranks)
             own[view.card(kind)] = 2 + taken[seat.seat * suits + colour]
         costs.append(own)
-        seats.append(replace(seat, note=f"{sum(own.values())} to pay now") if own else seat)
-        if own:
-            lines.append(
-                f"{view.verb(seat.seat, 'pay')} for {', '.join(f'{card} {cost}' for card, cost in own.items())}"
+        facts = [
+            Row(
+                value=f"−{cost}",
+                icon=card[-1],
+                about=f"The {suit_name(card[-1])} pepper and its cards cost {cost} now.",
             )
-    return replace(view, seats=tuple(seats), sections={"costs": costs}, lines=tuple(lines))
+            for card, cost in own.items()
+        ]
+        facts.append(Row("taken", str(len(seat.taken)), small=True))
+        note = f"{sum(own.values())} to pay now" if own else ""
+        seats.append(replace(seat, note=note, facts=tuple(facts)))
+        if own:
+            told = ", ".join(f"{card} {cost}" for card, cost in own.items())
+            rows.append(Row(words=f"{view.verb(seat.seat, 'pay')} for {told}"))
+    return replace(view, seats=tuple(seats), sections={"costs": costs}, rows=tuple(rows))
 
 
 def why_taken(view: TableView) -> str:
@@ -107,21 +117,6 @@ def about_seat(view: TableView, seat: SeatView) -> str:
     return f"Cost of the peppers in front, each with the cards of its colour: {', '.join(told)}." if told else ""
 
 
-def draw_seat(view: TableView, seat: SeatView, pen: Pen, area: Area, dark: bool, ink: str) -> None:
-    """The peppers in front with what they cost now, and the number of cards taken."""
-    y, peppers = area.y + area.height / 2, view.sections["costs"][seat.seat]
-    size, taken = max(11.0, pen.least), f"{len(seat.taken)} taken"
-    widths = [15 + measure(f"−{cost}", size, True) + 4 for cost in peppers.values()]
-    roomy, spare = sum(widths) <= area.width, area.width - sum(widths)
-    if spare > measure(taken, size, False) + 4:
-        spare -= pen.label(area.x + area.width, y, taken, 11, ink, anchor=1)
-    gap = min(6.0, spare / len(peppers)) if roomy and peppers else 0.0
-    small = min(10.0, (area.width - 34) / 6)
-    for i, (card, cost) in enumerate(peppers.items()):
-        suit = suit_style(card[-1], view.suits)
-        x = area.x + (sum(widths[:i]) + i * gap if roomy else i * small)
-        draw_pepper(pen, x + 7, y, 8.5, suit.light if dark else suit.fill)
-        if roomy:
-            pen.label(x + 15, y, f"−{cost}", 11, ink, bold=True)
-    if not roomy:  # all together
-        pen.label(area.x + area.width, y, f"−{sum(peppers.values())}", 11, ink, bold=True, anchor=1)
+def icon(pen: Pen, name: str, x: float, y: float, size: float) -> None:
+    """The pepper of a colour, named by its letter."""
+    draw_pepper(pen, x, y, size, suit_style(name, name).fill)

@@ -8,14 +8,12 @@ from itertools import pairwise
 from trick_envs.engine.game import Game
 from trick_envs.engine.state import States
 from trick_envs.games.tricky_express.rules import DEALS, EXCHANGED, GIVEN, GOT, STATIONS
-from trick_envs.view.pen import Area, Pen
+from trick_envs.view.rows import Row
 from trick_envs.view.sentences import highest_of_suit
-from trick_envs.view.style import CREAM, FAINT, INK, SEATS, suit_style
 from trick_envs.view.table import SeatView, TableView
 from trick_envs.view.words import ScoreItem
 
-PANEL, PHONE_PANEL = ("top", 78), 64
-RAIL = "#b8ab92"
+PANEL = ("top", 78)
 
 
 def refine(view: TableView, game: Game, states: States) -> TableView:
@@ -38,16 +36,15 @@ def refine(view: TableView, game: Game, states: States) -> TableView:
                 other = (view.observer + (1 if neighbour else -1)) % n
                 kind = _kind(note, len(view.suits), len(view.ranks))
                 exchanged.append({"exchange": exchange, "got": what, "seat": other, "kind": kind})
-    lines = [f"line: {' '.join(map(str, line)) or 'no station yet'}"]
-    lines += [
-        f"{view.you(each['seat'])} {'gave' if each['got'] else 'got'} {view.card(each['kind'])}" for each in exchanged
-    ]
-    earlier = [state["first_passes"].tolist()[seat * DEALS :][: view.deal - 1] for seat in range(n)]
-    if any(map(any, earlier)):
-        told = (f"{view.you(seat)} {' '.join(map(str, found))}" for seat, found in enumerate(earlier))
-        lines.append(f"longest passes of the deals before: {', '.join(told)}")
     seats = tuple(
-        replace(seat, note=f"long passes {own['first']} + {own['second']}, running {own['running']}")
+        replace(
+            seat,
+            note=f"long passes {own['first']} + {own['second']}, running {own['running']}",
+            facts=(
+                Row("passes", f"{own['first']} + {own['second']}"),
+                *([Row("running", str(own["running"]), small=True)] if seat.seat in line else []),
+            ),
+        )
         for seat, own in zip(view.seats, passes, strict=True)
     )
     first_passes = state["first_passes"].tolist()
@@ -55,7 +52,36 @@ def refine(view: TableView, game: Game, states: States) -> TableView:
         "first_passes": [first_passes[seat * DEALS : (seat + 1) * DEALS] for seat in range(n)],
         "line": line, "passes": passes, "top": _top(line), "forced": forced, "exchanged": exchanged,
     }  # fmt: skip
-    return replace(view, seats=seats, sections=sections, lines=tuple(lines), prompt=_prompt(view, forced))
+    view = replace(view, seats=seats, sections=sections, prompt=_prompt(view, forced))
+    return replace(view, rows=_rows(view))
+
+
+def _rows(view: TableView) -> tuple[Row, ...]:
+    """The line of thirteen stations, and the cards exchanged with both neighbours."""
+    line, top = view.sections["line"], view.sections["top"]
+    rows = [
+        Row(
+            line=(*line, *[None] * (STATIONS - len(line))),
+            span=() if top is None else (top["from"], top["to"], top["seat"]),
+            about="The line: whoever takes a trick stops at its next station. The bar is the longest stretch between "
+            "two stops of the same seat.",
+            words=f"line: {' '.join(map(str, line)) or 'no station yet'}",
+        )
+    ]
+    for side, by in (("left", 1), ("right", -1)):
+        seat = ((view.observer or 0) + by) % view.num_players
+        for got, word in ((GIVEN, "gave"), (GOT, "got")):
+            both = [each for each in view.sections["exchanged"] if each["seat"] == seat and each["got"] == got]
+            cards = tuple(each["kind"] for each in both)
+            if cards:
+                told = f"{view.you(seat)} {'gave' if got else 'got'} {' '.join(map(view.card, cards))}"
+                whose = f"{'from' if got else 'to'} {view.you(seat)}"
+                rows.append(Row(whose, cards=cards, about=f"Cards that you {word}, on the {side}.", words=told))
+    earlier = [passes[: view.deal - 1] for passes in view.sections["first_passes"]]
+    if any(map(any, earlier)):
+        all_told = (f"{view.you(seat)} {' '.join(map(str, found))}" for seat, found in enumerate(earlier))
+        rows.append(Row(words=f"longest passes of the deals before: {', '.join(all_told)}"))
+    return tuple(rows)
 
 
 def why_taken(view: TableView) -> str:
@@ -140,35 +166,6 @@ def _prompt(view: TableView, forced: bool) -> str:
     return f"{view.you(view.acting)} {'give' if yours else 'to give'} {what} to {view.you(other)}, on the {side}"
 
 
-def draw(view: TableView, pen: Pen, area: Area) -> None:
-    """The line of thirteen stations, each in the colour of the seat that stopped there."""
-    pen.tip(
-        *area,
-        "The line: each number is the seat that took a trick and so stopped at this station. The bar is the "
-        "longest stretch between two stops of the same seat.",
-    )
-    line, step = view.sections["line"], (area.width - 16) / STATIONS
-    told = [] if view.observer is None else _exchanges(view)
-    y = area.y + (area.height * 0.38 if told else area.height / 2)
-    for i, (words, gave, got) in enumerate(told):
-        _exchange(view, pen, area.x + 14 + i * area.width / 2, area.y + 0.8 * area.height, area.width, words, gave, got)
-    left = area.x + 8 + step / 2
-    pen.box(left, y - 2, step * (STATIONS - 1), 4, RAIL, 2)
-    radius, top = min(step * 0.4, 17), view.sections["top"]
-    if top is not None:  # the longest pass of all, in the colour of its seat
-        start, end = (left + station * step for station in (top["from"], top["to"]))
-        pen.box(start, y - 5, end - start, 10, SEATS[top["seat"]], 5, opacity=0.55)
-    for i in range(STATIONS):
-        x = left + i * step
-        if i >= len(line):
-            pen.disc(x, y, radius * 0.62, CREAM, stroke=RAIL, line=2)
-            pen.label(x, y, str(i + 1), 0.5 * radius, FAINT, anchor=0.5)
-            continue
-        seat = line[i]
-        pen.disc(x, y, radius, SEATS[seat], stroke=INK, line=1.5 if i == len(line) - 1 else 0.01)
-        pen.label(x, y, str(seat), 0.9 * radius, INK, bold=True, anchor=0.5)
-
-
 def about_seat(view: TableView, seat: SeatView) -> str:
     """What the numbers of a plate mean."""
     now = view.sections["passes"][seat.seat]
@@ -176,46 +173,3 @@ def about_seat(view: TableView, seat: SeatView) -> str:
         f"The longest stretch between two stops is {now['first']}, the second {now['second']}; "
         f"since the last stop others have stopped {now['running']} times."
     )
-
-
-def draw_seat(view: TableView, seat: SeatView, pen: Pen, area: Area, dark: bool, ink: str) -> None:
-    """The colour of a seat, its long passes, and the stretch since its last stop."""
-    now, y = view.sections["passes"][seat.seat], area.y + area.height / 2
-    pen.disc(area.x + 6, y, 6, SEATS[seat.seat])
-    pen.label(area.x + 6, y, str(seat.seat), 8, INK, bold=True, anchor=0.5)
-    x = area.x + 17
-    x += pen.label(x, y, f"{now['first']} + {now['second']}", 11.5, ink, bold=True) + 7
-    if seat.seat in view.sections["line"] and area.width > 120:
-        pen.label(x, y, f"running {now['running']}", 11, ink, width=area.x + area.width - x)
-
-
-def _exchanges(view: TableView) -> list[tuple[str, list[int], list[int]]]:
-    """By neighbour: who it is, the cards that the observer gave and those that it got."""
-    found = []
-    assert view.observer is not None
-    for side, by in (("left", 1), ("right", -1)):
-        seat = (view.observer + by) % view.num_players
-        with_it = [each for each in view.sections["exchanged"] if each["seat"] == seat]
-        gave, got = ([each["kind"] for each in with_it if each["got"] == what] for what in (GIVEN, GOT))
-        if gave:
-            found.append((f"{side}, {view.you(seat)}:", gave, got))
-    return found
-
-
-def _exchange(
-    view: TableView, pen: Pen, x: float, y: float, width: float, words: str, gave: list[int], got: list[int]
-) -> None:
-    """The cards exchanged with one neighbour, in a line."""
-    size = 12 if width > 500 else 10
-    if width > 500:
-        x += pen.label(x, y, words, size, FAINT) + 8
-    else:
-        x += pen.label(x, y, words.split(",")[0], size, FAINT) + 4
-    for label, kinds in (("gave", gave), ("got", got)):
-        if kinds:
-            x += pen.label(x, y, label, size, FAINT) + 0.35 * size
-        for kind in kinds:
-            suit = suit_style(view.suit_of(kind), view.suits)
-            name = view.ranks[kind % len(view.ranks)] + suit.symbol
-            x += pen.label(x, y, name, size, suit.colour, bold=True) + 0.4 * size
-        x += 0.4 * size

@@ -9,13 +9,13 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from trick_envs.play.web.app import STATIC, about_game
-from trick_envs.play.web.frames import Layout, frame_data
+from trick_envs.play.web.pages import STATIC, about_game
 from trick_envs.play.web.replays import Replay, review_data
+from trick_envs.view import svg
 
-LAYOUTS = {"wide": Layout(800, 620, hand=True), "phone": Layout(390, 640, hand=True)}
+SCRIPTS = ("lib.js", "logic.js", "cards.js", "table.js", "replay.js")  # each after those that it imports
+SIZES = {"wide": (800, 620), "phone": (390, 640)}
 POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:"
-TOLD = ("prompt", "told", "pause")  # of a frame, besides the picture
 
 _TAG = re.compile(r"<(/?)(\w+)[^>]*?(/?)>")
 _SERVED = re.compile(r"<!-- served -->.*?<!-- end -->\n?", re.DOTALL)
@@ -38,14 +38,14 @@ def replay_page(
     parts: dict[str, int] = {}
     seats = ["all", *map(str, range(replay.game.num_players))]
     told: dict[str, list[Any]] = {seat: [] for seat in seats}
-    pictures: dict[str, dict[str, list[Any]]] = {name: {seat: [] for seat in seats} for name in LAYOUTS}
+    pictures: dict[str, dict[str, list[Any]]] = {name: {seat: [] for seat in seats} for name in SIZES}
     for step in range(len(replay.steps)):
         for seat in seats:
             shot = replay.shot(step, None if seat == "all" else int(seat))
-            frames = {name: frame_data(shot, layout) for name, layout in LAYOUTS.items()}
-            told[seat].append({key: frames["wide"][key] for key in TOLD})
-            for name, frame in frames.items():
-                pictures[name][seat].append([parts.setdefault(part, len(parts)) for part in elements(frame["svg"])])
+            told[seat].append({"prompt": shot.view.prompt, "told": shot.told, "pause": shot.pause})
+            for name, size in SIZES.items():
+                found = elements(svg(shot.view, *size))
+                pictures[name][seat].append([parts.setdefault(part, len(parts)) for part in found])
         if on_step is not None:
             on_step(step + 1, 2 * len(replay.steps))
 
@@ -53,9 +53,9 @@ def replay_page(
         if on_step is not None:
             on_step(len(replay.steps) + len(replay.steps) * done // max(total, 1), 2 * len(replay.steps))
 
-    found = review_data(replay.match, 0, None, judged) if judge else None
+    review = review_data(replay.match, 0, None, judged) if judge else None
     about = {**about_game(replay.game), **replay.timeline(), "record": replay.match.record()}
-    data = {"about": about, "told": told, "pictures": pictures, "parts": list(parts), "review": found}
+    data = {"about": about, "told": told, "pictures": pictures, "parts": list(parts), "review": review}
     return _page(data)
 
 
@@ -78,11 +78,17 @@ def _page(data: Any) -> str:
     """The viewer's page with style, scripts and data inside."""
     text = json.dumps(data, allow_nan=False, separators=(",", ":")).encode("ascii")
     packed = base64.b64encode(gzip.compress(text, mtime=0)).decode()
-    scripts = "".join(f"<script>\n{_read(name)}</script>\n" for name in ("table.js", "replay.js"))
+    scripts = f'<script type="module">\n{"".join(map(_bare, SCRIPTS))}</script>\n'
     head = f'<meta http-equiv="content-security-policy" content="{POLICY}">\n<style>\n{_read("style.css")}</style>\n'
     page = _SERVED.sub("", _read("replay.html"))
     page = page.replace("</head>", f"{head}</head>")
     return page.replace("</body>", f'<script type="application/gzip" id="data">{packed}</script>\n{scripts}</body>')
+
+
+def _bare(name: str) -> str:
+    """A module without its imports and exports, to stand after those that it needs in one script."""
+    text = re.sub(r"^import .*\n", "", _read(name), flags=re.MULTILINE)
+    return re.sub(r"^export ", "", text, flags=re.MULTILINE)
 
 
 def _read(name: str) -> str:

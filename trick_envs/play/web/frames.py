@@ -1,13 +1,15 @@
-"""Pictures of a match for the page: one after every play, a finished trick or deal still on the table.
+"""What the page shows of a match: a frame after every play, a finished trick or deal still on the table.
 
-A frame is the JSON object that the page gets for each (``frame_data``; the server adds the person's hand to it):
+A frame is the JSON object that the page gets for each (``frame_data``):
 
 ======================  ================================================================================================
 ``number``              how many plays there were in the match
 ``told``                the last play and all that it did, in words, without a stop at the end; empty if there was none
 ``pause``               what the play has ended, why to look at it for longer: ``"trick"`` or ``"deal"``; else ``""``
 ``prompt``              what is asked, or who takes the trick
-``svg``                 the table
+``table``               the table, as below
+``hand``, ``places``    the cards at the bottom of the table: those in the hand, and by name those that lie elsewhere
+``legal``, ``yours``    the cards that may be named, if it is the turn of the seat at the bottom, and whether it is
 ``acting``              the seat to act; ``null`` while a finished trick or deal is shown, and at the end
 ``deal``, ``trick``     their numbers, from 1
 ``previous``,           the last finished trick (before the one that is shown): ``[seat, kind]`` for each of its cards
@@ -18,6 +20,11 @@ A frame is the JSON object that the page gets for each (``frame_data``; the serv
 ``events``              what the last play did, in order: a list of objects as below; empty if there was none. In a
                         replay the step before a play has the card that will be played
 ======================  ================================================================================================
+
+The table is what the page draws: ``bottom``, the seat there; ``led``, ``taking``, seats or ``null``; ``trick``,
+``[seat, kind]`` for each card; ``winners``; ``remarks``, ``[seat, words]``; ``rows`` (``trick_envs.view.rows``, what is
+empty left out); and ``seats``: ``hand`` (``null``: a card that is not seen), ``places``, ``dealer``, ``facts`` (rows)
+and ``about``, what the numbers mean. It follows from one ``TableView``: the same in worlds that look alike.
 
 Every event has ``event``, its kind, and ``text``, a sentence without a stop. The kinds, and what else they have:
 
@@ -40,6 +47,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from trick_envs.engine.registry import load_game
 from trick_envs.matches.events import (
     CardPlayed,
     Changed,
@@ -55,23 +63,12 @@ from trick_envs.matches.events import (
 from trick_envs.matches.events import play as play_card
 from trick_envs.matches.match import Match
 from trick_envs.matches.viewing import match_view
-from trick_envs.view import TableView, svg
+from trick_envs.view import SeatView, TableView
+from trick_envs.view.cards import game_module
+from trick_envs.view.rows import Row
+from trick_envs.view.words import counted, signed
 
 EVENTS = {CardPlayed: "card", TrickTaken: "trick", Changed: "change", DealScored: "deal", MatchWon: "match"}
-
-
-@dataclass(frozen=True)
-class Layout:
-    """A way to draw a table.
-
-    Attributes:
-        width, height: in pixels.
-        hand: whether the observer's own hand is in the picture, rather than beside it as buttons.
-    """
-
-    width: int
-    height: int
-    hand: bool
 
 
 @dataclass(frozen=True)
@@ -101,10 +98,6 @@ class Snapshot:
         found = [list(event.scores) for event in self.events if isinstance(event, DealScored)]
         return found[0] if found else None
 
-    def picture(self, layout: Layout) -> str:
-        """The table as an SVG string."""
-        return svg(self.view, layout.width, layout.height, hand=layout.hand)
-
 
 def look(match: Match, observer: int | None) -> Snapshot:
     """What an observer sees now."""
@@ -125,15 +118,34 @@ def play(match: Match, action: int, observer: int | None) -> Snapshot:
 # --- what the page gets ---------------------------------------------------------------------------------------------
 
 
-def frame_data(shot: Snapshot, layout: Layout) -> dict[str, Any]:
-    """A moment for the page, as described above."""
+def frame_data(shot: Snapshot, seat: int | None = None, playing: bool = True) -> dict[str, Any]:
+    """A moment for the page, as described above.
+
+    Args:
+        shot: the moment.
+        seat: at the bottom of the table; ``None``: the observer, or the person, or seat 0.
+        playing: whether somebody may play there now.
+    """
     view = shot.view
+    bottom = seat if seat is not None else view.observer if view.observer is not None else view.spoken_to or 0
+    own, yours = view.seats[bottom], view.acting == bottom and playing
+    hand_places = load_game(view.game, view.num_players).type.hand_places
+    held = {"hand": own.hand, **{name: own.places.get(name, ()) for name in hand_places[1:]}}
+    lying = {kind for kinds in held.values() for kind in kinds}
+    beside = [kind for kind in view.legal if kind not in lying] if yours else []
     return {
         "number": shot.number,
         "told": shot.told,
         "pause": shot.pause,
         "prompt": view.prompt,
-        "svg": shot.picture(layout),
+        "table": table_data(view, bottom),
+        "hand": [kind for kind in held.pop("hand") if kind is not None],
+        "places": {
+            **{name: list(kinds) for name, kinds in held.items() if kinds},
+            **({view.phase: beside} if beside else {}),
+        },
+        "yours": yours,
+        "legal": list(view.legal) if yours else [],
         "acting": view.acting,
         "deal": view.deal,
         "trick": view.trick_number,
@@ -144,6 +156,51 @@ def frame_data(shot: Snapshot, layout: Layout) -> dict[str, Any]:
         "names": names(view),
         "events": [event_data(event, view) for event in shot.events],
     }
+
+
+def table_data(view: TableView, bottom: int) -> dict[str, Any]:
+    """A table as the page draws it, with a seat at the bottom."""
+    over = view.acting is None and not view.trick  # the last trick lies there still
+    return {
+        "bottom": bottom,
+        "led": view.previous[0][0] if over and view.previous else view.led,
+        "taking": view.previous_taker if over else view.taking,
+        "trick": [list(play) for play in (view.previous if over else view.trick)],
+        "winners": list(view.winners),
+        "remarks": [list(remark) for remark in view.remarks],
+        "rows": [_row(row) for row in view.rows if row.drawn],
+        "seats": [
+            {
+                "hand": list(seat.hand),
+                "places": {name: list(kinds) for name, kinds in seat.places.items() if kinds},
+                "dealer": seat.dealer,
+                "facts": [_row(fact) for fact in seat.facts] or [{"note": seat.note or f"{len(seat.taken)} taken"}],
+                "about": about_seat(view, seat),
+            }
+            for seat in view.seats
+        ],
+    }
+
+
+def _row(row: Row) -> dict[str, Any]:
+    """A row without what is empty, and without its words for terminals."""
+    return {key: value for key, value in asdict(row).items() if value and key != "words"}
+
+
+def about_seat(view: TableView, seat: SeatView) -> str:
+    """What the numbers on the plate of a seat mean, in sentences."""
+    who = "You have" if seat.seat == view.spoken_to else f"{seat.name} has"
+    told = [f"{who} {signed(seat.score)} points in this match"]
+    if seat.last_score is not None:
+        told.append(f"{signed(seat.last_score)} in the last deal")
+    told.append(f"{counted(len(seat.hand), 'card')} in the hand")
+    if seat.taken:
+        told.append(f"{counted(len(seat.taken), 'card')} taken")
+    if seat.note:
+        told.append(seat.note)
+    about = getattr(game_module(view.game), "about_seat", None)
+    more = "" if about is None else f" {about(view, seat)}"
+    return f"{'; '.join(told)}.{' Dealer.' if seat.dealer else ''}{more.rstrip()}"
 
 
 def event_data(event: Event, view: TableView) -> dict[str, Any]:

@@ -10,22 +10,34 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+import numpy as np
+from anyio import CapacityLimiter
+from starlette.requests import Request
+from starlette.routing import Route
+
 from trick_envs.engine.deal import Trick
 from trick_envs.engine.game import Game
+from trick_envs.engine.inspect import observe, why_illegal
 from trick_envs.engine.state import PHASES, States
 from trick_envs.errors import InputError
 from trick_envs.matches.events import Play, match_after, number_of_plays, plays_of
 from trick_envs.matches.match import Match
 from trick_envs.matches.replay import replay
+from trick_envs.play.advice import hint_data
 from trick_envs.play.characters import names_in
 from trick_envs.play.hints import Hint, advisor_of
-from trick_envs.play.review import Belief, OnProgress, belief, duplicate, review
+from trick_envs.play.players import is_allowed
+from trick_envs.play.review import AGAIN, Belief, OnProgress, belief, duplicate, review
 from trick_envs.play.session import default_player
-from trick_envs.play.web.frames import Snapshot, shot
-from trick_envs.play.web.validation import MAX_DEALS, MAX_PLAYS, ApiError, checked_player
+from trick_envs.play.web.frames import Snapshot, frame_data, shot
+from trick_envs.play.web.http import answer, owners_of, post
+from trick_envs.play.web.pages import about_game
+from trick_envs.play.web.sessions import Store
+from trick_envs.play.web.validation import MAX_DEALS, MAX_PLAYS, MAX_REPLAYS, ApiError, read_json, read_object, whole
 from trick_envs.view import table_view
 from trick_envs.view.table import seat_name
 
+HOUR = 3600.0
 REVIEW_SECONDS = 120.0  # after which a review on the page judges no further decision
 _LOG = logging.getLogger("trick_envs.serve")
 
@@ -75,6 +87,7 @@ class Replay:
 
     Args:
         record: as ``record()`` returns it.
+        owners: who looks at it, for limits.
 
     Attributes:
         id: what its address holds.
@@ -88,8 +101,13 @@ class Replay:
         ValueError: if it is too long, or not a record, or its match breaks a rule; says where.
     """
 
-    def __init__(self, record: Mapping[str, Any]) -> None:
-        self.id, self.used, self.lock = secrets.token_urlsafe(9), time.monotonic(), threading.Lock()
+    def __init__(self, record: Mapping[str, Any], owners: tuple[str, ...] = ()) -> None:
+        self.id, self.used, self.lock, self.owners = (
+            secrets.token_urlsafe(9),
+            time.monotonic(),
+            threading.Lock(),
+            owners,
+        )
         check_size(record)
         self.match = replay(record)
         self.match.names = names_in(self.match.notes.get("players"), self.match.game.num_players)
@@ -107,6 +125,16 @@ class Replay:
         self.steps.append(Step(match.states.copy(), match.last_trick, number_of_plays(match), last))
         self._hints: dict[int, Hint] = {}
         self.job: ReviewJob | None = None
+
+    @property
+    def weight(self) -> int:
+        """All records are worth the same."""
+        return 1
+
+    def close(self) -> None:
+        """It is looked at no longer: its review stops."""
+        if self.job is not None:
+            self.job.give_up()
 
     def shot(self, number: int, observer: int | None) -> Snapshot:
         """What an observer saw at a step; ``None``: everything open."""
@@ -126,6 +154,45 @@ class Replay:
             if number not in self._hints:
                 self._hints[number] = advisor_of(self.game).advise(step.states)
             return self._hints[number]
+
+    def retry(self, number: int, kind: int) -> dict[str, Any]:
+        """What another card would have been worth at a step, from what its seat knew. JSON-serialisable.
+
+        Args:
+            number: of the step.
+            kind: the other card.
+
+        Returns:
+            ``gain``: points over the card that was played, and ``error``, half the width of the 95 % interval;
+            ``same``: whether it is that card; ``best``: whether the review finds no better one; ``short``: by how many
+            points it falls short of that one, 0 if not by more than the noise or if nothing was judged.
+
+        Raises:
+            ValueError: if nobody plays at the step, or the card was not legal.
+        """
+        step = self.steps[number]
+        if step.action < 0 or step.end is not None:
+            raise InputError("nobody plays at this step")
+        if not observe(self.game, step.states, step.seat)[1][kind]:
+            raise InputError(why_illegal(self.game, step.states, kind))
+        judged = self._decision(step.number)
+        best, most = (step.action, 0.0) if judged is None else (int(judged["best"]), float(judged["loss"] or 0.0))
+        if kind == step.action:
+            return {"same": True, "gain": 0.0, "error": 0.0, "best": kind == best, "short": round(most, 2)}
+        played, other = (np.array([each], np.int64) for each in (step.action, kind))
+        with self.lock:
+            found = advisor_of(self.game).judge(step.states, played, AGAIN, 1, other)  # in the worlds of the review
+        gain, error = float(found.advantages[0, kind]), float(found.errors[0, kind])
+        short = 0.0 if kind == best or most - gain <= error else most - gain
+        return {
+            "same": False, "gain": round(gain, 2), "error": round(error, 2), "best": kind == best,
+            "short": round(short, 2),
+        }  # fmt: skip
+
+    def _decision(self, number: int) -> dict[str, Any] | None:
+        """What the review says of a play; ``None`` before it is done."""
+        found = self.job.result if self.job is not None else None
+        return None if found is None else found["decisions"][number]
 
     def rest(self, number: int) -> Match:
         """A match at the position of a step, to be played on."""
@@ -175,10 +242,11 @@ class Replay:
 
 
 def _allowed(spec: Any, game: Game) -> str:
-    try:
-        return checked_player(spec)
-    except ApiError:
-        return default_player(game)
+    return str(spec) if is_allowed(spec) else default_player(game)
+
+
+class _GivenUpError(Exception):
+    """A review stops in the middle."""
 
 
 class ReviewJob:
@@ -195,21 +263,30 @@ class ReviewJob:
     """
 
     def __init__(self, match: Match, seat: int) -> None:
-        self._match, self._seat = match, seat
+        self._match, self._seat, self._given_up = match, seat, False
         self.state, self.done, self.total = "waiting", 0, 0
         self.result: dict[str, Any] | None = None
+
+    def give_up(self) -> None:
+        """Stops it: nobody can ask for it any more."""
+        self._given_up = True
 
     def run(self) -> None:
         """Makes the review."""
         self.state = "running"
         try:
+            self._note(0, 0)
             self.result = review_data(self._match, self._seat, REVIEW_SECONDS, self._note)
             self.state = "done"
+        except _GivenUpError:
+            self.state = "failed"
         except Exception as error:
             _LOG.error("a review of %r failed", self._match, exc_info=error)
             self.state = "failed"
 
     def _note(self, done: int, total: int) -> None:
+        if self._given_up:
+            raise _GivenUpError
         self.done, self.total = done, total
 
     def as_dict(self) -> dict[str, Any]:
@@ -222,3 +299,107 @@ def review_data(match: Match, seat: int, seconds: float | None, on_progress: OnP
     found = review(match, on_progress, seconds, seat)
     again = duplicate(match, default_player(match.game), seconds)
     return {**found.as_dict(), "duplicate": None if again is None else asdict(again)}
+
+
+class Replays:
+    """The records that people look at.
+
+    Args:
+        threads, thinking: for answers, and for those that need a search.
+
+    Attributes:
+        kept: the records.
+    """
+
+    def __init__(self, threads: CapacityLimiter, thinking: CapacityLimiter) -> None:
+        self._threads, self._thinking = threads, thinking
+        self.kept: Store[Replay] = Store(
+            "replays", MAX_REPLAYS, max_age=24 * HOUR, min_age=HOUR / 60, of_one={"browser": MAX_REPLAYS // 2},
+            on_drop=Replay.close,
+        )  # fmt: skip
+        self._reviewing = threading.Lock()  # one review after the other: people are playing meanwhile
+
+    def routes(self) -> list[Route]:
+        """Below ``/api``."""
+        threads, thinking = self._threads, self._thinking
+        return [
+            Route("/replays", post(self.new, threads), methods=["POST"]),
+            Route("/replays/{replay}", answer(self.show, threads)),
+            Route("/replays/{replay}/steps/{step}", answer(self.step, threads)),
+            Route("/replays/{replay}/hints/{step}", answer(self.hint, thinking)),
+            Route("/replays/{replay}/beliefs/{step}", answer(self.belief, thinking)),
+            Route("/replays/{replay}/retries/{step}", post(self.retry, thinking), methods=["POST"]),
+            Route("/replays/{replay}/review", answer(self.review, threads)),
+            Route("/replays/{replay}/review", post(self.start_review, threads), methods=["POST"]),
+        ]
+
+    def _of(self, request: Request) -> Replay:
+        return self.kept.get(request.path_params["replay"])
+
+    def new(self, request: Request, body: bytes) -> Any:
+        """A record to look at: the body is the record itself."""
+        record = read_json(body)
+        try:
+            found = Replay(record, owners_of(request))
+        except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
+            raise ApiError(422, f"this record cannot be replayed: {error}") from None
+        self.kept.put(found)
+        return {"id": found.id}
+
+    def show(self, request: Request) -> Any:
+        """What a record holds, at a glance."""
+        found = self._of(request)
+        return {"id": found.id, **about_game(found.game), **found.timeline(), "record": found.match.record()}
+
+    def step(self, request: Request) -> Any:
+        """A step as a seat saw it, or with everything open."""
+        found, seat = self._of(request), request.query_params.get("seat", "all")
+        observer = None if seat == "all" else whole(seat, "seat", 0, found.game.num_players - 1)
+        return frame_data(found.shot(_step(request, found), observer))
+
+    def hint(self, request: Request) -> Any:
+        """What policy and search think of the decision at a step, from what its seat knew."""
+        found = self._of(request)
+        hint = found.hint(_step(request, found))
+        return None if hint is None else hint_data(hint, found.game)
+
+    def belief(self, request: Request) -> Any:
+        """Where a seat could think the unseen cards to be at a step, and where they are."""
+        found = self._of(request)
+        seat = whole(request.query_params.get("seat"), "seat", 0, found.game.num_players - 1)
+        return found.belief(_step(request, found), seat).as_dict()
+
+    def retry(self, request: Request, body: bytes) -> Any:
+        """How good another card would have been at a step, compared with the one that was played and with the best."""
+        found, card = self._of(request), read_object(body, {"card": str}).get("card")
+        if card is None:
+            raise ApiError(400, "expected card, such as '4Y'")
+        try:
+            return found.retry(_step(request, found), found.game.deck.parse(card))
+        except ValueError as error:
+            raise ApiError(422, str(error)) from None
+
+    def start_review(self, request: Request, body: bytes) -> Any:
+        """Begins to judge every play of a record, in the background."""
+        seat = read_object(body, {"seat": int}).get("seat") or 0
+        found = self._of(request)
+        if not 0 <= seat < found.game.num_players:
+            raise ApiError(400, f"seat: expected a seat of 0 to {found.game.num_players - 1}")
+        with found.lock:
+            if found.job is None or found.job.state == "failed":
+                found.job = ReviewJob(found.match, seat)
+                threading.Thread(target=self._review, args=(found.job,), daemon=True).start()
+        return found.job.as_dict()
+
+    def _review(self, job: ReviewJob) -> None:
+        with self._reviewing:
+            job.run()
+
+    def review(self, request: Request) -> Any:
+        """How far the review of a record is, and the review once it is done."""
+        job = self._of(request).job
+        return {"state": "none", "done": 0, "total": 0, "review": None} if job is None else job.as_dict()
+
+
+def _step(request: Request, found: Replay) -> int:
+    return whole(request.path_params["step"], "step", 0, len(found.steps) - 1)

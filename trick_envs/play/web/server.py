@@ -7,46 +7,71 @@ import socket
 import sys
 import threading
 import webbrowser
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import uvicorn
 
 from trick_envs.agents import make_agent
 from trick_envs.engine.registry import load_game
+from trick_envs.files import write_text
 from trick_envs.matches.loop import play_match
 from trick_envs.matches.match import Match
 from trick_envs.play.hints import advisor_of
 from trick_envs.play.saved import data_root
-from trick_envs.play.web.app import LOOPBACK, make_app
+from trick_envs.play.web.app import FIRST, make_app
+from trick_envs.play.web.http import LOOPBACK
 
 ALL = ("0.0.0.0", "::")  # where a server listens on every address of its machine
 
 
-def serve(game: str, host: str, port: int, browser: bool, folder: Path | None, tell: Callable[[str], None]) -> None:
+def serve(
+    game: str | None,
+    host: str,
+    port: int,
+    browser: bool,
+    folder: Path | None,
+    tell: Callable[[str], None],
+    allowed: Sequence[str] = (),
+) -> None:
     """Serves until it is stopped.
 
     Args:
-        game: the game that the page opens with.
+        game: the game that is dealt at once; ``None``: the page begins with all games.
         host: where to listen: a loopback address, unless others are meant to play too.
         port: the port; 0 takes any that is free.
         browser: whether to open a browser, if there is one.
         folder: where games are saved; ``None``: ``games`` in the user's data folder.
-        tell: gets the address.
+        tell: gets the address, and that games cannot be saved if so.
+        allowed: further names under which it may be asked: of a tunnel or a proxy in front.
 
     Raises:
         OSError: if the port is taken.
         ValueError: if there is no such game.
     """
-    app = make_app(game, allowed_hosts(host), host in ALL, folder or data_root() / "games")
+    folder = folder or data_root() / "games"
+    app = make_app(game or FIRST, [*allowed_hosts(host), *allowed], host in ALL, folder, prepare=True)
     found = _bind(host, port)
-    address = f"http://{_shown(host)}:{found.getsockname()[1]}/"
+    address = f"http://{_shown(host)}:{found.getsockname()[1]}/" + (f"?game={game}" if game else "")
     tell(address)
-    threading.Thread(target=_compile, args=(game,), daemon=True).start()
+    if wrong := unwritable(folder):
+        tell(f"games are not saved, they last as long as the server runs: {wrong}")
+    threading.Thread(target=_compile, args=(game or FIRST,), daemon=True).start()
     if browser and _has_browser():
         threading.Timer(0.3, webbrowser.open, (address,)).start()
     config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False, timeout_keep_alive=30)
     uvicorn.Server(config).run(sockets=[found])
+
+
+def unwritable(folder: Path) -> str:
+    """Why nothing can be written into a folder, which is made if it is not there; empty if something can."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        write_text(folder / ".writable", "")
+        (folder / ".writable").unlink()
+    except OSError as error:
+        return f"{folder}: {error.strerror or error}"
+    return ""
 
 
 def allowed_hosts(host: str) -> list[str]:

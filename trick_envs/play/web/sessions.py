@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any, Generic, Protocol, TypeVar
 
 from anyio import Lock
@@ -22,27 +23,50 @@ _LOG = logging.getLogger("trick_envs.serve")
 
 
 class Kept(Protocol):
-    """What a ``Store`` keeps."""
+    """What a ``Store`` keeps.
+
+    Attributes:
+        id: its own.
+        used: when it was last asked for, as ``time.monotonic()``.
+        owners: who put it there: ``"browser …"``, ``"address …"``.
+        weight: 0 if nobody misses it, such as a game without a card; -1 if it must not make room now.
+    """
 
     id: str
     used: float
+    owners: tuple[str, ...]
+
+    @property
+    def weight(self) -> int: ...
 
 
 T = TypeVar("T", bound=Kept)
+UNTOUCHED = 60.0  # seconds after which something of no weight makes room
 
 
 class Store(Generic[T]):
-    """A limited number of things, by their ids; the one unused for longest makes room.
+    """A limited number of things, by their ids. What nobody misses makes room first, then what is unused for longest.
 
     Args:
         what: what they are, for messages.
         limit: how many there may be.
         max_age: seconds without use after which one is dropped.
-        min_age: seconds for which one is safe from making room.
+        min_age: seconds for which one is safe from making room for others' things.
+        of_one: how many one owner may have, by the first word of the owner's name: then its own make room.
+        on_drop: is called with each that is dropped.
     """
 
-    def __init__(self, what: str, limit: int, max_age: float, min_age: float) -> None:
+    def __init__(
+        self,
+        what: str,
+        limit: int,
+        max_age: float,
+        min_age: float,
+        of_one: Mapping[str, int] = MappingProxyType({}),
+        on_drop: Callable[[T], None] = lambda one: None,
+    ) -> None:
         self._what, self._limit, self._max_age, self._min_age = what, limit, max_age, min_age
+        self._of_one, self._on_drop = of_one, on_drop
         self._kept: dict[str, T] = {}
         self._lock = threading.Lock()
 
@@ -54,14 +78,24 @@ class Store(Generic[T]):
         """
         with self._lock:
             now = one.used = time.monotonic()
-            for old in [old for old in self._kept.values() if now - old.used > self._max_age]:
-                del self._kept[old.id]
+            self._drop([old for old in self._kept.values() if now - old.used > self._max_age])
+            for owner in one.owners:
+                most = self._of_one.get(owner.partition(" ")[0])
+                own = [old for old in self._kept.values() if owner in old.owners]
+                if most is not None and len(own) >= most:
+                    self._drop(_least(own)[: len(own) - most + 1])
             if len(self._kept) >= self._limit:
-                oldest = min(self._kept.values(), key=lambda old: old.used)
-                if now - oldest.used < self._min_age:
+                ages = {0: UNTOUCHED, 1: self._min_age}
+                ready = [old for old in self._kept.values() if old.weight >= 0 and now - old.used >= ages[old.weight]]
+                if not ready:
                     raise ApiError(429, f"there are {self._limit} {self._what} already: try again in a few minutes")
-                del self._kept[oldest.id]
+                self._drop(_least(ready)[:1])
             self._kept[one.id] = one
+
+    def _drop(self, old: Iterable[T]) -> None:
+        for each in old:
+            del self._kept[each.id]
+            self._on_drop(each)
 
     def get(self, name: str) -> T:
         """The one of this id.
@@ -79,10 +113,18 @@ class Store(Generic[T]):
     def drop(self, name: str) -> None:
         """Keeps this one no longer."""
         with self._lock:
-            self._kept.pop(name, None)
+            self._drop([old for old in [self._kept.get(name)] if old is not None])
 
     def __len__(self) -> int:
         return len(self._kept)
+
+
+def _least(kept: Iterable[T]) -> list[T]:
+    """Those that may make room, what nobody misses any more and what is unused for longest first."""
+    fresh = time.monotonic() - UNTOUCHED
+    return sorted(
+        (one for one in kept if one.weight >= 0), key=lambda one: (one.weight > 0 or one.used > fresh, one.used)
+    )
 
 
 class Load:
@@ -108,6 +150,7 @@ class WebSession:
     Args:
         session: the person's match.
         name: the id of a game that is known already; a new one by default.
+        owners: who plays it, for limits.
 
     Attributes:
         id: what its address holds.
@@ -116,11 +159,23 @@ class WebSession:
         notice: what went wrong at the last plays; empty if nothing did.
     """
 
-    def __init__(self, session: Session, name: str = "") -> None:
-        self.session = session
+    def __init__(self, session: Session, name: str = "", owners: tuple[str, ...] = ()) -> None:
+        self.session, self.owners = session, owners
         self.id, self.used, self.lock = name or new_id(), time.monotonic(), Lock()
-        self.notice = ""
+        self.notice, self._told_unsaved = "", ""
         self._last_deal: tuple[tuple[int, int], dict[str, Any]] | None = None
+
+    @property
+    def weight(self) -> int:
+        """0 before the person's first card; -1 while a request is answered."""
+        return -1 if self.lock.locked() else int(self.session.begun)
+
+    def not_saved(self) -> str:
+        """That the game is not saved, and why: once for each reason."""
+        told, self._told_unsaved = self._told_unsaved, self.session.unsaved
+        if not self.session.unsaved or told == self.session.unsaved:
+            return ""
+        return f"this game is not saved ({self.session.unsaved}): it lasts as long as the server runs"
 
     @property
     def stamp(self) -> str:

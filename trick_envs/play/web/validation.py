@@ -10,16 +10,14 @@ from typing import Any
 from starlette.requests import Request
 
 from trick_envs.errors import InputError
+from trick_envs.play.players import EFFORTS, PLAIN_PLAYERS, is_allowed
 
 MAX_BODY = 1_000_000  # bytes
 MAX_MESSAGE = 400  # characters of an error
 MAX_DEALS = 50  # of a match
 MAX_PLAYS = 2000  # of a record
-MAX_GAMES, MAX_REPLAYS = 200, 24
-EFFORTS = {"pimc": 100, "ismcts": 5000, "pretrained+rollout": 128}  # the largest search that a browser may ask for
-PLAIN_PLAYERS = ("pretrained", "greedy", "random")
-
-_SEARCH = re.compile(r"(pimc|ismcts|pretrained\+rollout):([1-9][0-9]{0,3})")
+MAX_GAMES, MAX_GAMES_OF_A_BROWSER, MAX_GAMES_OF_AN_ADDRESS = 200, 20, 60  # in memory
+MAX_REPLAYS = 24
 
 
 class ApiError(Exception):
@@ -38,8 +36,8 @@ class ApiError(Exception):
 
 def check_origin(request: Request) -> None:
     """Refuses a POST that another site's page sends, or a form."""
-    origin, own = request.headers.get("origin"), f"{request.url.scheme}://{request.headers.get('host')}"
-    if origin != own:
+    origin, host = request.headers.get("origin"), request.headers.get("host")
+    if origin not in (f"http://{host}", f"https://{host}"):  # a proxy in front may speak the other one
         raise ApiError(403, "this request does not come from a page of this server: its Origin is another")
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         raise ApiError(415, "expected Content-Type: application/json")
@@ -105,11 +103,7 @@ def checked_player(spec: Any) -> str:
     Raises:
         ApiError: for any other.
     """
-    if isinstance(spec, str):
-        if spec in PLAIN_PLAYERS:
-            return spec
-        found = _SEARCH.fullmatch(spec)
-        if found and int(found[2]) <= EFFORTS[found[1]]:
-            return spec
+    if is_allowed(spec):
+        return str(spec)
     most = ", ".join(f"{method}:N with N up to {effort}" for method, effort in EFFORTS.items())
     raise ApiError(400, f"opponents: expected {', '.join(PLAIN_PLAYERS)}, {most}, or a list of these")

@@ -1,5 +1,9 @@
-"use strict";
-// The viewer. Its pictures come from the server, or, in a page made by trick replay --html, from the page itself.
+// The viewer. Its tables come from the server, or, in a page made by trick replay --html, as pictures from the page itself.
+
+import { cardButton, chip, drawHand } from "./cards.js";
+import { $, ask, h, percent, save, sentence, signed } from "./lib.js";
+import { handColumns, retryTold } from "./logic.js";
+import { Table } from "./table.js";
 
 let source = null; // where steps and hints come from
 let about = null; // the game, and the timeline
@@ -10,23 +14,21 @@ let hints = {}; // by step
 let review = null; // every play, judged
 let playing = 0; // the timer that steps on
 let order = []; // every play of the timeline, by step
+let table = null; // draws what the server sends
+let retry = null; // the mistakes that are tried again: {list, at, done}
 
 // --- sources ----------------------------------------------------------------------------------------------------
 
 function fromServer(id) {
   return {
     about: () => ask(`/api/replays/${id}`, undefined, (text) => ({ ...JSON.parse(text), text })),
-    step: (step, seat) => ask(`/api/replays/${id}/steps/${step}?seat=${seat}&size=${sizeOf($("table"), tallness(seat), Math.max(1.6, tallness(seat)))}`),
+    step: (step, seat) => ask(`/api/replays/${id}/steps/${step}?seat=${seat}`),
     hint: (step) => ask(`/api/replays/${id}/hints/${step}`),
     review: (seat) => ask(`/api/replays/${id}/review`, seat === undefined ? undefined : { seat }),
     belief: (step, seat) => ask(`/api/replays/${id}/beliefs/${step}?seat=${seat}`),
+    retry: (step, card) => ask(`/api/replays/${id}/retries/${step}`, { card }),
     playOn: (step, seat) => { location.href = `/?replay=${id}&step=${step}&seat=${seat}`; },
   };
-}
-
-/** The height of a picture on a phone, in widths: with all open, each hand has a row of its own. */
-function tallness(seat) {
-  return seat === "all" ? Math.max(1.3, (530 + 38 * (about.num_players - 4)) / 390) : 1.3;
 }
 
 /** The data in the page itself: gzipped JSON, in base64. */
@@ -37,12 +39,13 @@ async function fromPage(element) {
   return {
     about: async () => data.about,
     step: async (step, seat) => {
-      const parts = data.pictures[wide.matches ? "wide" : "phone"][seat][step];
+      const parts = data.pictures[matchMedia("(min-width: 901px)").matches ? "wide" : "phone"][seat][step];
       return { ...data.told[seat][step], svg: parts.map((part) => data.parts[part]).join("") };
     },
     hint: async () => null,
     review: async () => (data.review ? { state: "done", review: data.review } : { state: "none" }),
     belief: null,
+    retry: null,
     playOn: null,
   };
 }
@@ -59,7 +62,8 @@ async function start() {
     about = await source.about();
   } catch (error) {
     source = null;
-    throw error;
+    if (error.status !== 404) throw error;
+    throw new Error("This replay is not on the server any more. Your finished games are in My games: Review opens one again.");
   }
   document.title = `${about.title}, replay · trick_envs`;
   if ($("drop")) $("drop").hidden = true;
@@ -112,9 +116,14 @@ async function go(step, motion = false) {
   const frame = await source.step(at, seen);
   if (mine !== asking) return;
   const play = order.find((one) => one.step === at);
-  showPicture($("table"), frame.svg, `The table, ${seen === "all" ? "all hands open" : `as ${about.names[seen]} saw it`}. ${sentence(frame.prompt)}.`, null, motion);
-  const title = $("table").querySelector("title");
-  if (title) title.remove(); // it would be shown as a tooltip
+  const told = `The table, ${seen === "all" ? "all hands open" : `as ${about.names[seen]} saw it`}. ${sentence(frame.prompt)}.`;
+  if (frame.svg) showPicture(frame.svg, told);
+  else {
+    table ??= new Table($("table"), (text) => { $("message").textContent = text; });
+    table.show(about, { ...frame, open: seen === "all" }, { motion });
+    $("table").setAttribute("aria-label", told);
+    showHand(frame, false);
+  }
   $("told").textContent = frame.told ? `${frame.told}.`.replace("..", ".") : sentence(frame.prompt);
   const owner = play ? play.deal : dealOfStep(at);
   if (owner !== deal || !$("timeline").childElementCount) {
@@ -128,6 +137,25 @@ async function go(step, motion = false) {
   drawGraph();
   await think(play, mine);
   if ($("infer")?.open) await infer();
+}
+
+/** A picture of a page that works without a server. */
+function showPicture(svg, label) {
+  const picture = document.importNode(new DOMParser().parseFromString(svg, "image/svg+xml").documentElement, true);
+  picture.setAttribute("aria-label", label);
+  picture.querySelector("title")?.remove(); // it would be shown as a tooltip
+  $("table").classList.add("picture");
+  $("table").replaceChildren(picture);
+}
+
+/** The hand at the bottom of the table; in a retry its cards can be chosen. */
+function showHand(frame, asks) {
+  const hand = $("hand");
+  drawHand(hand, about, frame, asks, (kind, legality, key) => cardButton(about, kind, { state: legality, key, onclick: () => legality === "legal" && guarded(() => tryIt(kind)) }));
+  const buttons = [...hand.querySelectorAll("button")];
+  buttons.forEach((button) => { button.tabIndex = asks && button.classList.contains("legal") ? 0 : -1; button.disabled = !asks; });
+  hand.style.setProperty("--columns", String(handColumns(buttons.length, hand.clientWidth || 390)));
+  if (asks) hand.querySelector(".legal")?.focus({ preventScroll: true });
 }
 
 function dealOfStep(step) {
@@ -153,7 +181,7 @@ function trickStarts() {
 async function think(play, mine) {
   const box = $("thoughts");
   if (!play) {
-    $("mind-title").textContent = "What they think";
+    $("mind-title").textContent = "How good each card is";
     box.replaceChildren(h("p", { class: "soft" }, at === about.steps - 1 ? "The record ends here." : "The trick is complete."));
     return;
   }
@@ -175,7 +203,7 @@ async function think(play, mine) {
     const better = hint.disagree && card.kind === hint.search;
     return h(
       "tr", { class: `${name === play.card ? "played" : ""}${better ? " better" : ""}` },
-      h("th", { scope: "row" }, chip(name), name === play.card ? h("small", {}, "played") : null),
+      h("th", { scope: "row" }, written(name), name === play.card ? h("small", {}, "played") : null),
       trained ? h("td", {}, bar) : null,
       trained ? h("td", { class: "number" }, percent(card.probability)) : null,
       h("td", { class: "number" }, card.advantage === null ? "–" : signed(card.advantage, 1), card.error ? h("small", {}, ` ±${card.error.toFixed(1)}`) : null),
@@ -184,7 +212,7 @@ async function think(play, mine) {
   const note = judged ? judged.note : [hint.headline, hint.expectation].filter(Boolean).map((text) => `${sentence(text)}.`).join(" ");
   box.replaceChildren(
     h("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "The legal cards" }, h("table", { class: "mind" },
-      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Card"), trained ? h("th", { scope: "col", colspan: "2" }, "Policy") : null, h("th", { scope: "col", class: "number" }, judged ? "Points over the played card" : "Search, points"))),
+      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Card"), trained ? h("th", { scope: "col", colspan: "2" }, "Trained player") : null, h("th", { scope: "col", class: "number" }, judged ? "Points over the played card" : "Search, points"))),
       h("tbody", {}, ...rows))),
     h("p", { class: "soft" }, `${note} From what ${about.names[play.seat]} knew; policy: ${trained ? hint.sources[0] : "none"}, search: ${hint.sources.at(-1)}.`),
   );
@@ -209,16 +237,10 @@ function words(name) {
   return about.cards.find((card) => card.name === name).words;
 }
 
-function percent(probability) {
-  return probability > 0 && probability < 0.005 ? "<1 %" : `${Math.round(100 * probability)} %`;
-}
-
 /** A card as a small coloured text. */
-function chip(name) {
-  return h("span", { class: `chip suit-${name.at(-1)}`, title: words(name) }, name.slice(0, -1), h("i", { "aria-hidden": "true" }, SUITS[name.at(-1)] ? `${SUITS[name.at(-1)]}\uFE0E` : name.at(-1)), h("span", { class: "hidden" }, words(name)));
+function written(name) {
+  return chip(about, about.cards.findIndex((card) => card.name === name));
 }
-
-const SUITS = { S: "♠", H: "♥", D: "♦", C: "♣", X: "★", R: "●", Y: "▲", G: "■", B: "◆", N: "⬢", P: "★" }; // as on the cards
 
 // --- the timeline: a row a trick, a column a seat ---------------------------------------------------------------------
 
@@ -240,7 +262,7 @@ function renderTimeline() {
             type: "button", class: "jump", "data-step": step, onclick: () => go(step),
             "aria-label": `${does(who, phase === "follow" ? "play" : phase)} ${words(card)}${seat === trick.taker ? ", takes the trick" : ""}`,
           },
-          chip(card),
+          written(card),
         )),
       )),
     );
@@ -314,24 +336,87 @@ function renderReview() {
   const seat = reviewed();
   const person = about.record?.players?.indexOf("person") ?? -1;
   const found = review.decisions.map((one, index) => ({ ...one, step: order[index].step })).filter((one) => one.mark && one.seat === seat).sort((one, other) => other.loss - one.loss);
-  const head = h("tr", {}, ...["Seat", "Lost", "Accuracy", "??", "?", "?!"].map((text, index) => h("th", { scope: "col", class: index ? "number" : null, title: { "??": "blunders", "?": "mistakes", "?!": "inaccuracies", Lost: "points, over all plays", Accuracy: "plays without a mark" }[text] }, text)));
+  const head = h("tr", {}, ...["Seat", "Points lost", "Accuracy", "??", "?", "?!"].map((text, index) => h("th", { scope: "col", class: index ? "number" : null, title: { "??": "blunders", "?": "mistakes", "?!": "inaccuracies", "Points lost": "over all plays: what the better cards would have brought", Accuracy: "the share of decisions without a mark" }[text] }, text)));
   const rows = review.seats.map((one, number) => h("tr", { class: number === seat ? "you" : null },
     h("th", { scope: "row" }, sentence(about.names[number])),
     h("td", { class: "number" }, one.points_lost.toFixed(1)), h("td", { class: "number" }, `${Math.round(100 * one.accuracy)} %`),
     ...["blunder", "mistake", "inaccuracy"].map((mark) => h("td", { class: "number" }, `${one.marks[mark]}`))));
   const list = found.map((one) => h("li", {},
-    h("button", { type: "button", class: "jump-to", onclick: () => go(one.step) },
+    h("button", { type: "button", class: "jump-to", onclick: () => jump(one.step) },
       h("b", { class: `mark ${one.mark}`, title: NAMES[one.mark] }, SIGNS[one.mark]), h("span", {}, h("span", { class: "hidden" }, `${NAMES[one.mark]}, `), sentence(one.told_you))),
-    source.playOn ? h("button", { type: "button", onclick: () => source.playOn(one.step, seat), "aria-label": `Try again: ${one.told_you}` }, "Try again") : null));
+    source.retry ? h("button", { type: "button", onclick: () => guarded(() => startRetry(found, found.indexOf(one))), "aria-label": `Try again: ${one.told_you}` }, "Try again") : null));
   const again = review.duplicate;
   const least = Object.entries(review.marks).map(([mark, loss]) => `${mark} from ${loss.toFixed(1)}`).join(", ");
   $("judged").replaceChildren(
     h("p", { id: "verdict" }, seat === person ? "" : h("b", {}, `As ${about.names[seat]}: `), review.verdicts[seat]),
     again && person >= 0 ? h("p", { id: "duplicate" }, h("b", {}, "The same cards: "), `${again.spec} scores ${signed(again.score[person])} in your seat, where you scored ${signed(again.compared[person])}.`) : "",
+    list.length && source.retry ? h("p", { class: "row" }, h("button", { type: "button", class: "primary", id: "retry-all", onclick: () => guarded(() => startRetry(found, 0)) }, found.length > 1 ? `Try the ${found.length} mistakes again` : "Try it again")) : "",
     list.length ? h("ol", { class: "mistakes" }, ...list) : "",
     h("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "How every seat has played" }, h("table", {}, h("thead", {}, head), h("tbody", {}, ...rows))),
-    h("p", { class: "soft" }, `From what each seat knew. Points of a deal: ${least}.`),
+    h("p", { class: "soft" }, `Judged from what each seat knew. Points lost are counted against the other players’ mean, over the whole match: ${least}.`),
   );
+}
+
+/** Jumps to a step, and brings the table into sight where the page is long. */
+async function jump(step) {
+  await go(step);
+  $("stage").scrollIntoView({ block: "nearest", behavior: "instant" });
+}
+
+// --- mistakes, tried again ----------------------------------------------------------------------------------------------
+
+/** Shows the position of a mistake as its seat saw it, and lets the person choose another card. */
+async function startRetry(list, number) {
+  retry = { list, at: number, done: new Set(retry?.list.length === list.length ? retry.done : []) };
+  await showRetry();
+}
+
+async function showRetry() {
+  const one = retry.list[retry.at];
+  run(false);
+  document.body.classList.add("retrying");
+  const frame = await source.step(one.step, one.seat);
+  at = one.step;
+  table ??= new Table($("table"), (text) => { $("message").textContent = text; });
+  table.show(about, frame, { motion: false });
+  showHand(frame, true);
+  tellRetry(h("b", {}, `Mistake ${retry.at + 1} of ${retry.list.length}, deal ${one.deal}, trick ${one.trick}. `), `You ${one.phase === "lead" ? "led" : "played"} ${about.cards[one.played].words}. `, "Which card is better?");
+  $("stage").scrollIntoView({ block: "nearest", behavior: "instant" });
+}
+
+function tellRetry(...words) {
+  const { list, done } = retry;
+  const next = list.findIndex((_, number) => number > retry.at && !done.has(number));
+  const rest = next < 0 ? list.findIndex((_, number) => !done.has(number) && number !== retry.at) : next;
+  const move = (number) => guarded(() => { retry.at = number; return showRetry(); });
+  $("retry").replaceChildren(
+    h("p", { role: "status" }, ...words),
+    h("p", { class: "row" },
+      rest >= 0 ? h("button", { type: "button", class: done.has(retry.at) ? "primary" : null, onclick: () => move(rest) }, "Next mistake") : null,
+      source.playOn ? h("button", { type: "button", onclick: () => source.playOn(list[retry.at].step, list[retry.at].seat) }, "Play on from here") : null,
+      h("button", { type: "button", class: rest < 0 && done.has(retry.at) ? "primary" : null, onclick: () => guarded(endRetry) }, "Back to the review"),
+      h("span", { class: "progress" }, `${done.size} of ${list.length} done`)));
+  $("retry").hidden = false;
+}
+
+/** Asks how good a card would have been, and says it. */
+async function tryIt(kind) {
+  const { list } = retry;
+  const one = list[retry.at];
+  const asked = retry.at;
+  tellRetry("Comparing …");
+  const found = await source.retry(one.step, about.cards[kind].name);
+  if (!retry || retry.at !== asked) return;
+  if (found.gain > found.error) retry.done.add(retry.at);
+  for (const button of $("hand").querySelectorAll(".card")) button.classList.toggle("tried", button.dataset.card === about.cards[kind].name);
+  tellRetry(h("b", {}, `${sentence(about.cards[kind].words)}: `), retryTold(found), found.gain > found.error || found.same ? "" : " Try another card.");
+}
+
+async function endRetry() {
+  retry = null;
+  $("retry").hidden = true;
+  document.body.classList.remove("retrying");
+  await go(at);
 }
 
 /** Marks on the plays of the timeline. */
@@ -405,7 +490,7 @@ async function infer() {
   if (mine !== asking) return;
   const others = [...Array(about.num_players).keys()].filter((seat) => seat !== found.seat);
   const head = h("tr", {}, h("th", { scope: "col" }, "Card"), ...others.map((seat) => h("th", { scope: "col", class: "number" }, h("span", { "aria-hidden": "true" }, short(seat)), h("span", { class: "hidden" }, about.names[seat]))));
-  const rows = found.kinds.map((kind, row) => h("tr", {}, h("th", { scope: "row" }, chip(about.cards[kind].name)), ...others.map((seat) => {
+  const rows = found.kinds.map((kind, row) => h("tr", {}, h("th", { scope: "row" }, chip(about, kind)), ...others.map((seat) => {
     const share = found.shares[row][seat];
     const cell = h("td", { class: `number${found.truth[row][seat] ? " holds" : ""}` }, `${Math.round(100 * share)}`, found.truth[row][seat] ? h("span", { class: "hidden" }, ", holds it") : null);
     cell.style.setProperty("--share", String(Math.min(share, 1)));
@@ -453,11 +538,12 @@ const STEPS = {
   "to-next-trick": () => go(trickStarts().find((step) => step > at) ?? about.steps - 1),
   "to-last": () => go(about.steps - 1),
 };
+globalThis.viewer = { go, get at() { return at; }, get review() { return review; }, get order() { return order; }, get source() { return source; }, get about() { return about; } }; // for scripts that drive the page
 const KEYS = { Home: "to-first", PageUp: "to-trick", ArrowLeft: "to-back", " ": "to-play", ArrowRight: "to-next", PageDown: "to-next-trick", End: "to-last" };
 
 for (const [id, action] of Object.entries(STEPS)) $(id).addEventListener("click", () => guarded(action));
 document.addEventListener("keydown", (event) => {
-  if (!source || event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT)$/.test(event.target.tagName)) return;
+  if (!source || retry || event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT)$/.test(event.target.tagName)) return;
   if (event.key === " " && event.target.closest("button, a")) return;
   if (event.key in KEYS) {
     event.preventDefault();
@@ -500,10 +586,5 @@ addEventListener("hashchange", () => {
   if (!about) return;
   readAddress();
   guarded(() => go(at));
-});
-let resized = 0;
-addEventListener("resize", () => {
-  clearTimeout(resized);
-  if (about) resized = setTimeout(() => guarded(() => go(at)), 250);
 });
 guarded(start);

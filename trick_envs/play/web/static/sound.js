@@ -1,7 +1,8 @@
-"use strict";
 // Soft sounds, made here: off until they are switched on, then remembered in this browser.
 
-const sound = {
+import { $ } from "./lib.js";
+
+export const sound = {
   on: localStorage.getItem("sound") === "yes",
   context: null,
   last: 0, // when a card was last heard
@@ -22,7 +23,7 @@ function wakeSound() {
 }
 
 /** Lets "card", "trick", "turn" or "win" be heard. */
-function hear(name) {
+export function hear(name) {
   const { context } = sound;
   if (!sound.on || context?.state !== "running") return;
   const now = context.currentTime;
@@ -58,7 +59,7 @@ function showSound() {
   $("sound").setAttribute("aria-pressed", String(sound.on));
 }
 
-function toggleSound() {
+export function toggleSound() {
   sound.on = !sound.on;
   localStorage.setItem("sound", sound.on ? "yes" : "no");
   showSound();

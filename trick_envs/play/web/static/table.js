@@ -1,132 +1,211 @@
-"use strict";
-// What the two pages share: elements, pictures, requests.
+// The table: drawn from the frame that the server sends, at any size, without asking again.
 
-const $ = (id) => document.getElementById(id);
-const still = matchMedia("(prefers-reduced-motion: reduce)");
-const wide = matchMedia("(min-width: 901px)");
+import { avatar, cardImage, chip } from "./cards.js";
+import { h, sentence, signed, still } from "./lib.js";
+import { layOut } from "./logic.js";
 
-/** An element: h("p", {class: "x", onclick: f}, child, "text"). */
-function h(tag, attributes = {}, ...children) {
-  const element = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) {
-    if (value === false || value === null || value === undefined) continue;
-    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
-    else element.setAttribute(name, value === true ? "" : value);
+const COLOURS = 9; // of seats
+
+/** A table in an element. `tell`: is given what a number means, when it is tapped. */
+export class Table {
+  constructor(holder, tell) {
+    this.tell = tell;
+    this.frame = null;
+    this.parts = Object.fromEntries(["top", "lines", "felt", "side", "foot"].map((name) => [name, h("div", { class: name })]));
+    this.holder = holder;
+    holder.classList.add("table");
+    holder.replaceChildren(...Object.values(this.parts));
+    const sized = new ResizeObserver(() => this.frame && this.place());
+    for (const part of [holder, this.parts.felt]) sized.observe(part);
   }
-  element.append(...children.filter((child) => child !== null && child !== undefined));
-  return element;
-}
 
-/** A file that the person saves. */
-function save(text, name) {
-  const link = h("a", { href: URL.createObjectURL(new Blob([text], { type: "application/json" })), download: name });
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
-}
-
-/** What the server answers; an Error with its message and status if it refuses. */
-async function ask(path, body, read = JSON.parse) {
-  const request = body === undefined ? {} : {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: typeof body === "string" ? body : JSON.stringify(body),
-  };
-  let reply;
-  try {
-    reply = await fetch(path, request);
-  } catch {
-    throw new Error("The server does not answer. Is trick serve still running?");
+  /** Draws a frame. `motion`: whether what is new moves there; `from`: the point on the screen from which a card comes. */
+  show(about, frame, { motion = true, from = null, sweep = null } = {}) {
+    if (sweep !== null) this.remember();
+    const old = this.frame && motion ? this.laid() : new Map();
+    this.about = about;
+    this.frame = frame;
+    const { table } = frame;
+    this.plates = new Map();
+    this.drawTop();
+    this.drawRows();
+    const others = Array.from({ length: about.num_players - 1 }, (_, number) => (table.bottom + 1 + number) % about.num_players);
+    for (const seat of others) this.plates.set(seat, this.plate(seat));
+    const own = this.plate(table.bottom);
+    own.classList.add("own");
+    this.plates.set(table.bottom, own);
+    this.spots = [table.bottom, ...others].map((seat) => this.spot(seat));
+    this.parts.felt.replaceChildren(...others.map((seat) => this.plates.get(seat)), ...this.spots);
+    const yours = frame.yours || (frame.acting === table.bottom);
+    this.parts.foot.replaceChildren(own, h("p", { class: `prompt${yours ? " yours" : ""}` }, ...this.prompt()));
+    this.place();
+    if (!motion || still.matches) return;
+    const came = [...this.laid()].filter(([key]) => !old.has(key));
+    if (came.length <= 3) for (const [, card] of came) this.slide(card, from);
+    if (sweep !== null) this.sweep(old, sweep);
   }
-  const text = await reply.text();
-  if (reply.ok) return read(text);
-  let told = `the server answers ${reply.status}`;
-  try {
-    told = JSON.parse(text).error;
-  } catch { /* not of the application */ }
-  throw Object.assign(new Error(sentence(told)), { status: reply.status });
-}
 
-/** With a capital letter; names such as player_1 stay as they are. */
-function sentence(text) {
-  return text && !/^\S*_/.test(text) ? text[0].toUpperCase() + text.slice(1) : text || "";
-}
+  /** What is asked; after a trick who takes it, and why. */
+  prompt() {
+    const { frame } = this;
+    const told = frame.pause ? frame.events.filter((event) => event.event === "trick" || event.event === "change") : [];
+    if (!told.some((event) => event.event === "trick")) return [sentence(frame.prompt)];
+    return [h("span", {}, ...told.flatMap((event) => [h("b", {}, sentence(event.text)), event.why ? `: ${event.why}. ` : ". "]))];
+  }
 
-/** The size in which a picture is asked for, so that it fills its place; "800x500". */
-function sizeOf(holder, least, most) {
-  const width = holder.clientWidth || 800;
-  const filled = wide.matches || document.body.classList.contains("play"); // else as high as it likes
-  const height = filled ? holder.clientHeight : Math.min(Math.max(innerHeight - 300, least * width), most * width);
-  return [width, height].map((length) => 10 * Math.floor(Math.min(Math.max(length, 300), 2000) / 10)).join("x");
-}
+  /** The cards that lie in the trick, by seat and kind. */
+  laid() {
+    return new Map([...this.parts.felt.querySelectorAll(".laid:not(.swept)")].map((card) => [card.dataset.key, card]));
+  }
 
-function signed(number, digits = 0) {
-  const text = Math.abs(number).toFixed(digits);
-  return Number(text) === 0 ? text : (number > 0 ? "+" : "−") + text;
-}
+  drawTop() {
+    const { about, frame } = this;
+    const before = frame.previous.length && !(frame.pause || about.over) ? h("span", { class: "before", "aria-hidden": "true" },
+      h("span", { class: "wordy" }, "last trick"),
+      ...frame.previous.map(([seat, kind]) => h("span", { class: seat === frame.taker ? "took" : null }, chip(about, kind))),
+      ` to ${frame.names[frame.taker]}`) : null;
+    this.parts.top.replaceChildren(h("b", {}, about.title),
+      h("span", { class: "count" }, `deal ${frame.deal} of ${about.num_deals}${frame.acting === null ? "" : `, trick ${frame.trick}`}`), ...(before ? [before] : []));
+  }
 
-/** The picture of a card; what it is, its surroundings say. */
-function cardImage(about, kind) {
-  return h("img", { src: `/cards/${about.name}/${about.num_players}/${kind}.svg`, alt: "", draggable: "false" });
-}
+  drawRows() {
+    const { rows } = this.frame.table;
+    const row = (one) => this.row(one);
+    this.parts.lines.replaceChildren(...rows.filter((one) => one.line).map(row));
+    this.parts.side.replaceChildren(...rows.filter((one) => !one.line).map(row));
+    this.holder.classList.toggle("bare", rows.length === 0);
+    this.holder.classList.toggle("carded", rows.some((one) => one.cards && one.bar));
+  }
 
-// --- pictures ---------------------------------------------------------------------------------------------------
+  /** What only this game has: a row that says what it means when it is tapped. */
+  row(one) {
+    const { about } = this;
+    const classes = ["fact", one.strong ? "strong" : "", one.alarm ? "alarm" : "", one.small ? "small" : "", one.line ? "line" : ""].filter(Boolean).join(" ");
+    const children = [];
+    if (one.icon) children.push(h("img", { class: "icon", src: `/icons/${about.name}/${one.icon}.svg`, alt: "", width: "24", height: "24" }));
+    if (one.suit) children.push(h("span", { class: `symbol ink-${one.suit}` }, about.suits[one.suit] ?? one.suit));
+    if (one.label) children.push(h("span", { class: "label" }, one.label));
+    if (one.cards) children.push(h("span", { class: "chips" }, ...one.cards.map((kind) => chip(about, kind))));
+    if (one.value) children.push(h("b", {}, one.value));
+    if (one.bar) {
+      const bar = h("span", { class: "bar" }, h("span", { class: one.suit ? `fill-${one.suit}` : null }));
+      bar.firstElementChild.style.inlineSize = `${Math.min(100, 100 * one.bar[0] / one.bar[1])}%`;
+      children.push(bar);
+    }
+    if (one.note) children.push(h("small", {}, one.bar && one.suit ? h("span", { class: "of" }, `${one.bar[0]} of ${one.bar[1]}`) : null, h("span", {}, one.note)));
+    if (one.line) children.push(this.stations(one));
+    return one.about
+      ? h("button", { type: "button", class: `${classes} tip`, title: one.about, "aria-label": `${[one.label, one.suit ? about.suits[one.suit] : "", one.value].filter(Boolean).join(" ")} ${one.about}`.trim(), onclick: (event) => this.explain(event, one.about) }, ...children)
+      : h("div", { class: classes }, ...children);
+  }
 
-/** Shows an SVG; the trick of the old one goes to `sweep`, a place in fractions of the picture, and cards that were not there before slide in from `from` (a point on the screen), or from their seat. */
-function showPicture(holder, svg, label, from = null, motion = true, sweep = null) {
-  const old = holder.querySelector("svg");
-  const parsed = new DOMParser().parseFromString(svg, "image/svg+xml").documentElement;
-  const fresh = document.importNode(parsed, true);
-  fresh.setAttribute("aria-label", label);
-  const before = new Set(old ? cardsIn(old).map(signature) : []);
-  const sameSize = old && old.getAttribute("viewBox") === fresh.getAttribute("viewBox");
-  holder.replaceChildren(fresh);
-  if (sweep && sameSize && !still.matches) sweepTrick(old, fresh, sweep);
-  if (!motion || still.matches || !sameSize) return;
-  const came = cardsIn(fresh).filter((card) => !before.has(signature(card)));
-  if (came.length > 3) return; // another deal, not a play
-  const box = fresh.getBoundingClientRect();
-  const scale = fresh.viewBox.baseVal.width / box.width;
-  for (const card of came) {
+  stations(one) {
+    const [start, end, whose] = one.span ?? [];
+    return h("span", { class: "stations" }, ...one.line.map((seat, number) => {
+      const name = seat === null ? "" : this.frame.names[seat];
+      const within = one.span && number >= start && number <= end;
+      return h("span", { class: `station${seat === null ? "" : ` seat-${seat % COLOURS}`}${within ? ` within-${whose % COLOURS}` : ""}${number === start ? " first" : ""}${number === end ? " last" : ""}`, title: seat === null ? null : sentence(name) },
+        h("span", {}, seat === null ? `${number + 1}` : name.startsWith("player_") ? `${seat}` : name === "you" ? "You" : name[0]));
+    }));
+  }
+
+  plate(seat) {
+    const { about, frame } = this;
+    const one = frame.table.seats[seat];
+    const you = frame.names[seat] === "you";
+    const seen = seat === frame.table.bottom ? [] : one.hand.filter((kind) => kind !== null);
+    const hidden = one.hand.length - seen.length;
+    const classes = ["plate", "tip", seat === frame.acting ? "acts" : "", frame.table.winners.includes(seat) ? "won" : ""].filter(Boolean).join(" ");
+    return h("button", { type: "button", class: classes, "data-seat": seat, title: one.about, "aria-label": `${sentence(frame.names[seat])}. ${one.about}`, onclick: (event) => this.explain(event, one.about) },
+      h("span", { class: "who" }, avatar(you ? "you" : seat), h("b", {}, sentence(frame.names[seat])), one.dealer ? h("i", { class: "dealer", title: "dealer" }, "D") : null, h("b", { class: "points" }, signed(frame.scores[seat]))),
+      h("span", { class: "second" }, h("span", { class: "facts" }, ...one.facts.map((fact) => this.fact(fact))), seat !== frame.table.bottom && hidden ? h("span", { class: "held" }, `${hidden}`) : null),
+      seen.length ? h("span", { class: "chips open" }, ...seen.map((kind) => chip(about, kind))) : null);
+  }
+
+  fact(fact) {
+    return h("span", { class: `bit${fact.small ? " small" : ""}` },
+      fact.icon ? h("img", { class: "icon", src: `/icons/${this.about.name}/${fact.icon}.svg`, alt: "", width: "15", height: "15" }) : null,
+      fact.suit ? h("span", { class: `symbol on-${fact.suit}` }, this.about.suits[fact.suit] ?? fact.suit) : null,
+      fact.value ? h("b", {}, fact.value) : null, fact.label ? ` ${fact.label}` : null, fact.note ?? null);
+  }
+
+  /** The place of a seat's cards in the trick. */
+  spot(seat) {
+    const { about, frame } = this;
+    const { table } = frame;
+    const cards = table.trick.filter(([who]) => who === seat);
+    const remark = table.remarks.find(([who]) => who === seat)?.[1];
+    const above = seat === table.led ? "led" : remark;
+    return h("div", { class: `spot${seat === frame.acting && !cards.length ? " next" : ""}${seat === table.taking ? " takes" : ""}`, "data-seat": seat },
+      ...cards.map(([, kind]) => h("span", { class: "laid", "data-key": `${seat}.${kind}`, role: "img", "aria-label": `${about.cards[kind].words}, ${frame.names[seat]}` }, cardImage(about, kind))),
+      above ? h("span", { class: `pill${seat === table.led ? " led" : ""}` }, above) : null,
+      seat === table.taking && cards.length ? h("span", { class: "pill takes" }, "takes") : null);
+  }
+
+  /** Puts plates and cards where they belong at this size. */
+  place() {
+    const { felt } = this.parts;
+    this.holder.classList.toggle("small", this.holder.clientWidth < 640);
+    this.holder.classList.toggle("low", this.holder.clientHeight < 350);
+    const [width, height] = [felt.clientWidth, felt.clientHeight];
+    if (!width || !height) return;
+    const others = [...this.plates].filter(([seat]) => seat !== this.frame.table.bottom);
+    const beside = width >= 480 && width < 560; // room for open cards beside the name
+    const perLine = width < 560 ? Math.floor((width - (beside ? 170 : 12)) / 29) : 6;
+    const lines = others.map(([seat]) => {
+      const seen = this.frame.table.seats[seat].hand.filter((kind) => kind !== null).length / perLine;
+      return beside && seen > 0 && seen <= 1 ? 0.2 : Math.ceil(seen);
+    });
+    this.holder.classList.toggle("beside", beside);
+    const plan = layOut(width, height, lines);
+    this.holder.classList.toggle("spread", Math.max(...lines) > 0);
+    this.holder.classList.toggle("narrow", width < 560);
+    others.forEach(([, plate], number) => {
+      const { x, y, width: wide, height: high } = plan.plates[number];
+      Object.assign(plate.style, { left: `${x}px`, top: `${y}px`, width: `${wide}px`, height: `${high}px` });
+    });
+    this.spots.forEach((spot, number) => {
+      const [x, y] = plan.cards[number];
+      Object.assign(spot.style, { left: `${x - plan.card / 2}px`, top: `${y - 0.7 * plan.card}px` });
+    });
+    felt.style.setProperty("--card", `${plan.card}px`);
+  }
+
+  explain(event, text) {
+    event.stopPropagation();
+    this.tell(text);
+  }
+
+  slide(card, from) {
     const place = card.getBoundingClientRect();
-    const middle = [place.left + place.width / 2, place.top + place.height / 2];
-    const start = from || [
-      middle[0] + (middle[0] - box.left - box.width / 2) * 0.6,
-      middle[1] + (middle[1] - box.top - box.height / 2) * 0.6,
-    ];
-    const [x, y] = [(start[0] - middle[0]) * scale, (start[1] - middle[1]) * scale];
-    const home = card.getAttribute("transform").match(/-?[\d.]+/g);
-    card.animate(
-      [
-        { transform: `translate(${Number(home[0]) + x}px, ${Number(home[1]) + y}px)`, opacity: from ? 1 : 0.2 },
-        { transform: `translate(${home[0]}px, ${home[1]}px)`, opacity: 1 },
-      ],
-      { duration: 240, easing: "cubic-bezier(.2,.8,.3,1)" },
-    );
+    const seat = Number(card.parentElement.dataset.seat);
+    const plate = this.plates.get(seat).getBoundingClientRect();
+    const start = from ?? [plate.left + plate.width / 2, plate.top + plate.height / 2];
+    card.animate([
+      { transform: `translate(${start[0] - place.left - place.width / 2}px, ${start[1] - place.top - place.height / 2}px)`, opacity: from ? 1 : 0.2 },
+      { transform: "none", opacity: 1 },
+    ], { duration: 240, easing: "cubic-bezier(.2,.8,.3,1)" });
   }
-}
 
-/** The cards of a finished trick move to its taker, and are gone. */
-function sweepTrick(old, fresh, [x, y]) {
-  const { width, height } = fresh.viewBox.baseVal;
-  for (const card of old.querySelectorAll("g[data-seat]")) {
-    const [left, top] = card.getAttribute("transform").match(/-?[\d.]+/g);
-    card.classList.add("swept");
-    fresh.append(card);
-    const motion = card.animate(
-      [
-        { transform: `translate(${left}px, ${top}px)`, opacity: 1 },
-        { transform: `translate(${x * width}px, ${y * height}px) scale(.25)`, opacity: 0.2 },
-      ],
-      { duration: 420, easing: "ease-in", fill: "forwards" },
-    );
-    motion.onfinish = () => card.remove();
+  /** The cards of a finished trick move to the plate of its taker, and are gone. */
+  sweep(old, taker) {
+    const felt = this.parts.felt.getBoundingClientRect();
+    const plate = this.plates.get(taker).getBoundingClientRect();
+    for (const card of old.values()) {
+      const place = card.at;
+      if (!place) continue;
+      const ghost = card.cloneNode(true);
+      ghost.classList.add("swept");
+      Object.assign(ghost.style, { left: `${place.left - felt.left}px`, top: `${place.top - felt.top}px`, width: `${place.width}px` });
+      this.parts.felt.append(ghost);
+      const [x, y] = [plate.left + plate.width / 2 - place.left - place.width / 2, plate.top + plate.height / 2 - place.top - place.height / 2];
+      ghost.animate([{ transform: "none", opacity: 1 }, { transform: `translate(${x}px, ${y}px) scale(.25)`, opacity: 0.2 }], { duration: 420, easing: "ease-in", fill: "forwards" })
+        .onfinish = () => ghost.remove();
+    }
   }
-}
 
-function cardsIn(svg) {
-  return [...svg.querySelectorAll(":scope > g[transform]:not(.swept)")];
-}
-
-function signature(card) {
-  return card.getAttribute("transform") + card.childElementCount + card.innerHTML.length;
+  /** Remembers where the cards of the trick lie, before something else is shown. */
+  remember() {
+    for (const card of this.laid().values()) card.at = card.getBoundingClientRect();
+  }
 }

@@ -1,0 +1,74 @@
+// What the pages can say without a browser: node --test tests/web
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import test from "node:test";
+
+const source = readFileSync(new URL("../../trick_envs/play/web/static/logic.js", import.meta.url), "utf8");
+const { handColumns, keyAction, layOut, retryTold, strengths, strengthOf, toContinue } = await import(`data:text/javascript,${encodeURIComponent(source)}`);
+
+const SIZES = [[540, 210], [374, 330], [374, 250], [724, 560], [980, 260], [980, 420], [740, 330], [1480, 640]];
+
+test("no cards of a trick overlap, and all of them lie on the felt, for every number of players and size", () => {
+  for (const [width, height] of SIZES) {
+    for (let others = 1; others <= 8; others += 1) {
+      const { plates, cards, card } = layOut(width, height, Array(others).fill(0));
+      const where = `${width}x${height}, ${others + 1} players`;
+      assert.equal(plates.length, others, where);
+      assert.equal(cards.length, others + 1, where);
+      assert.ok(card >= 22, where);
+      cards.forEach(([x, y], number) => {
+        assert.ok(x - card / 2 >= -1 && x + card / 2 <= width + 1, `${where}: card ${number} at ${x}`);
+        assert.ok(y - 0.7 * card >= -1 && y + 0.7 * card <= height + 18, `${where}: card ${number} at ${y}`);
+        for (const [otherX, otherY] of cards.slice(0, number)) {
+          assert.ok(Math.abs(x - otherX) >= card - 0.5 || Math.abs(y - otherY) >= 1.4 * card - 0.5, `${where}: ${number}`);
+        }
+      });
+      for (const plate of plates) assert.ok(plate.x >= -1 && plate.x + plate.width <= width + 1, where);
+      plates.forEach((one, number) => {
+        for (const other of plates.slice(0, number)) {
+          const apart = Math.max(Math.abs(one.x - other.x) - one.width, Math.abs(one.y - other.y) - Math.min(one.height, other.height));
+          assert.ok(apart >= -1, `${where}: plates`);
+        }
+      });
+    }
+  }
+});
+
+test("four players on a laptop have cards that can be read", () => {
+  assert.ok(layOut(830, 300, [0, 0, 0]).card > 70); // once 42 px, beside empty felt
+});
+
+test("a space bar never plays a card, and no key does while a dialog is open", () => {
+  assert.equal(keyAction(" ", "hand", false), "nothing");
+  assert.equal(keyAction(" ", "hand", true), "go-on");
+  assert.equal(keyAction(" ", "", false), "");
+  for (const key of ["1", "u", "Enter", " ", "ArrowLeft"]) assert.equal(keyAction(key, "dialog", false), "");
+  assert.equal(keyAction("n", "text", false), "");
+  assert.equal(keyAction("1", "hand", false), "card");
+  assert.equal(keyAction("R", "", false), "rules");
+  assert.equal(keyAction("constructor", "", false), "");
+});
+
+test("a retry says by how much a card is better, and how far from the best", () => {
+  assert.equal(retryTold({ gain: 3.1, error: 0.5, short: 0.4, best: false }), "Better by 3.1 than what you played, 0.4 short of the best.");
+  assert.equal(retryTold({ gain: 3.5, error: 0.5, short: 0, best: true }), "Better by 3.5 than what you played: the best card.");
+  assert.match(retryTold({ gain: -2, error: 0.5, short: 5, best: false }), /^Worse by 2.0 .*, 5.0 short of the best\.$/);
+  assert.match(retryTold({ gain: 0.2, error: 0.5, short: 0, best: false }), /^As good as/);
+  assert.equal(retryTold({ same: true }), "That is the card that you played.");
+});
+
+test("strengths have words, and untrained games have no trained ones", () => {
+  assert.equal(strengthOf("pretrained"), "strong");
+  assert.equal(strengthOf("ismcts:77"), "ismcts:77");
+  assert.deepEqual(strengths(false).map(([word]) => word), ["beginner", "casual", "good"]);
+});
+
+test("of the games that go on, the latest of each kind is offered", () => {
+  const games = [{ game: "pepper", id: "a", over: true }, { game: "pepper", id: "b" }, { game: "pepper", id: "c" }, { game: "hearts", id: "d" }];
+  assert.deepEqual(Object.entries(toContinue(games)).map(([name, one]) => name + one.id), ["pepperb", "heartsd"]);
+});
+
+test("a hand on a phone has as few rows as leave the cards wide", () => {
+  assert.equal(handColumns(13, 374), 7);
+  assert.equal(handColumns(4, 374), 5);
+});

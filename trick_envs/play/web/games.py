@@ -1,0 +1,387 @@
+"""The games that people play: what the page may ask of them."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import secrets
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from anyio import CapacityLimiter
+from anyio.to_thread import run_sync
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from trick_envs.agents.pretrained import PRETRAINED, pretrained_players
+from trick_envs.engine.game import Game
+from trick_envs.engine.registry import load_game
+from trick_envs.matches.match import Match
+from trick_envs.play.advice import hint_data
+from trick_envs.play.characters import PERSON
+from trick_envs.play.hints import advisor_of
+from trick_envs.play.lessons import lesson_data
+from trick_envs.play.saved import SavedGames
+from trick_envs.play.session import Session, default_player, seated
+from trick_envs.play.web.frames import Snapshot, frame_data
+from trick_envs.play.web.http import Endpoint, SafeJSON, answer, browser_of, owners_of, post, posted
+from trick_envs.play.web.pages import about_game
+from trick_envs.play.web.replays import Replays
+from trick_envs.play.web.sessions import Load, Store, WebSession
+from trick_envs.play.web.validation import (
+    MAX_DEALS,
+    MAX_GAMES,
+    MAX_GAMES_OF_A_BROWSER,
+    MAX_GAMES_OF_AN_ADDRESS,
+    ApiError,
+    checked_player,
+    read_object,
+    whole,
+)
+
+HOUR = 3600.0
+LINES = 200  # of the log that a reload gets back
+MAX_WEB_SEED = 2**53 - 1  # the largest whole number that JavaScript can hold
+
+
+class Games:
+    """The games that people play.
+
+    Args:
+        first: the game that is dealt if the page names none.
+        folder: where games are saved; ``None``: they last as long as the server runs.
+        replays: the records that are looked at: games go on from them.
+        threads, thinking: for plays and for hints.
+        prepare: whether the advisor of a game is made ready when it is dealt first, so that a first hint comes soon.
+
+    Attributes:
+        kept: the games that are played now.
+        saved: the games on disk; ``None`` without a folder.
+    """
+
+    def __init__(
+        self,
+        first: str,
+        folder: Path | None,
+        replays: Replays,
+        threads: CapacityLimiter,
+        thinking: CapacityLimiter,
+        prepare: bool = False,
+    ) -> None:
+        self.first, self.replays, self.threads, self.thinking, self._prepares = (
+            first,
+            replays,
+            threads,
+            thinking,
+            prepare,
+        )
+        self.saved = None if folder is None else SavedGames(folder)
+        self.kept: Store[WebSession] = Store(
+            "games", MAX_GAMES, max_age=24 * HOUR, min_age=HOUR / 4,
+            of_one={"browser": MAX_GAMES_OF_A_BROWSER, "address": MAX_GAMES_OF_AN_ADDRESS},
+        )  # fmt: skip
+        self.load = Load()
+        self._opening, self._prepared = threading.Lock(), set[Game]()
+        self._watched: dict[str, str] = {}
+
+    def routes(self) -> list[Route]:
+        """Below ``/api``."""
+        threads = self.threads
+        return [
+            Route("/games", answer(self.list_games, threads)),
+            Route("/games", post(self.new_game, threads), methods=["POST"]),
+            Route("/games/{game}", self._in_turn(self.show)),
+            Route("/games/{game}/plays", self._in_turn(self.play), methods=["POST"]),
+            Route("/games/{game}/hint", self.hint),
+            Route("/games/{game}/stamp", self.stamp),
+            Route("/games/{game}/share", self._in_turn(self.share), methods=["POST"]),
+            Route("/games/{game}/watch", self._in_turn(self.let_watch), methods=["POST"]),
+            Route("/games/{game}/back", self._in_turn(self.take_back), methods=["POST"]),
+            Route("/games/{game}/delete", post(self.delete, threads), methods=["POST"]),
+            Route("/games/{game}/lesson", self._in_turn(self.lesson)),
+            Route("/games/{game}/end", self._in_turn(self.end), methods=["POST"]),
+            Route("/games/{game}/record", self._in_turn(self.record)),
+            Route("/watch/{watched}", self._in_turn(self.watch)),
+            Route("/watch/{watched}/stamp", self.stamp),
+        ]
+
+    # --- which game -------------------------------------------------------------------------------------------------
+
+    def _in_turn(self, make: Callable[[WebSession, Request, bytes], Any]) -> Endpoint:
+        """An endpoint of a game: one request at a time, and those that wait take no thread from other games."""
+
+        async def endpoint(request: Request) -> Response:
+            body = await posted(request) if request.method == "POST" else b""
+            played = await self._open(request)
+            async with played.lock:
+                return SafeJSON(await run_sync(make, played, request, body, limiter=self.threads))
+
+        return endpoint
+
+    async def _open(self, request: Request) -> WebSession:
+        """The game of a request: one that is played now, or was saved."""
+        asked = request.path_params
+        name = self._watched_game(asked["watched"]) if "watched" in asked else asked["game"]
+        try:
+            return self.kept.get(name)
+        except ApiError:
+            return await run_sync(self._load, name, owners_of(request), limiter=self.threads)
+
+    def _load(self, name: str, owners: tuple[str, str]) -> WebSession:
+        with self._opening:  # two tabs must not get two sessions
+            try:
+                return self.kept.get(name)
+            except ApiError:
+                try:
+                    session = self.saved.load(name) if self.saved else None
+                except ValueError as error:
+                    raise ApiError(409, f"this game was saved, but cannot go on: {error}") from None
+                if session is None:
+                    raise
+                played = WebSession(session, name, owners)
+                self.kept.put(played)
+                return played
+
+    # --- games ------------------------------------------------------------------------------------------------------
+
+    def new_game(self, request: Request, body: bytes) -> Any:
+        """Deals: a new match, or one that goes on from a step of a replay."""
+        asked = read_object(body, {
+            "game": str, "num_players": int, "num_deals": int, "options": dict, "opponents": object, "seat": int,
+            "seed": int, "replay": str, "step": int, "same": str,
+        })  # fmt: skip
+        if asked.get("same") is not None:
+            return self._opened(request, self._same_cards(asked["same"]))
+        match = self._match(asked)
+        n, seat = match.game.num_players, asked.get("seat") or 0
+        if not 0 <= seat < n:
+            raise ApiError(400, f"seat: expected a seat of 0 to {n - 1}")
+        opponents = asked.get("opponents")
+        if opponents is None and asked.get("replay") is not None:
+            opponents = self.replays.kept.get(asked["replay"]).opponents(seat)
+        players = seated(seat, chosen_opponents(match.game, opponents))
+        return self._opened(request, Session(match, players, named=True))
+
+    def _match(self, asked: dict[str, Any]) -> Match:
+        if asked.get("replay") is not None:
+            source = self.replays.kept.get(asked["replay"])
+            step = asked.get("step") or 0
+            if not 0 <= step < len(source.steps):
+                raise ApiError(400, f"step: expected 0 to {len(source.steps) - 1}")
+            return source.rest(step)
+        length, seed = asked.get("num_deals"), asked.get("seed")
+        if length is not None and not 1 <= length <= MAX_DEALS:
+            raise ApiError(400, f"num_deals: expected 1 to {MAX_DEALS}")
+        if seed is not None and not 0 <= seed <= MAX_WEB_SEED:
+            raise ApiError(400, f"seed: expected 0 to {MAX_WEB_SEED}")
+        try:
+            game = load_game(
+                asked.get("game") or self.first, asked.get("num_players"), length, **asked.get("options") or {}
+            )
+        except (ValueError, TypeError) as error:
+            raise ApiError(400, str(error)) from None
+        return Match(game, secrets.randbelow(MAX_WEB_SEED + 1) if seed is None else seed)
+
+    def _opened(self, request: Request, session: Session) -> Any:
+        """A new game at the person's first decision."""
+        played = WebSession(session, owners=owners_of(request))
+        if self._prepares and session.game not in self._prepared:
+            self._prepared.add(session.game)
+            states = session.match.states.copy()
+            threading.Thread(target=lambda: advisor_of(session.game).advise(states), daemon=True).start()
+        if self.saved:
+            session.file = self.saved.file_for(browser_of(request), played.id)
+            if session.same_cards:
+                with suppress(OSError):  # its score stands beside no other, but it can be played
+                    self.saved.join(session.same_cards, played.id)
+        with self.load:
+            shots = list(played.play_on(self.load))
+        session.save()
+        self.kept.put(played)
+        return self._answer(played, shots)
+
+    def _same_cards(self, name: str) -> Session:
+        """The cards of a game that somebody has sent a link to."""
+        shared = self.saved.shared(name) if self.saved else None
+        first = None if shared is None or self.saved is None else self.saved.load(shared.first)
+        if first is None:
+            raise ApiError(404, "this link leads to no cards: the game that they are from was deleted")
+        session = Session(first.from_the_start(), first.players, named=True)
+        session.same_cards = name
+        return session
+
+    def share(self, played: WebSession, request: Request, body: bytes) -> Any:
+        """A link by which others play the same cards, from the same seat; only when the match is over."""
+        read_object(body, {})
+        session = played.session
+        if self.saved is None or session.file is None or session.unsaved:
+            raise ApiError(409, "this game is not saved, so its cards cannot be sent")
+        if not session.match.over:
+            raise ApiError(409, "the cards can be sent when the match is over")
+        if not session.same_cards or self.saved.shared(session.same_cards) is None:
+            try:
+                session.same_cards = self.saved.share(played.id).name
+            except OSError as error:
+                raise ApiError(409, f"the link cannot be written: {error.strerror or error}") from None
+            session.save()
+        return {"path": f"/same/{session.same_cards}"}
+
+    def list_games(self, request: Request) -> Any:
+        """The saved games that were begun in this browser, the latest first."""
+        return {"games": [one.as_dict() for one in self.saved.games_of(browser_of(request))] if self.saved else []}
+
+    def delete(self, request: Request, body: bytes) -> Any:
+        """Deletes a game that was begun in this browser."""
+        read_object(body, {})
+        name = request.path_params["game"]
+        try:
+            found = self.saved is not None and self.saved.delete(browser_of(request), name)
+        except OSError as error:
+            raise ApiError(409, f"this game cannot be deleted: {error.strerror or error}") from None
+        if not found:
+            raise ApiError(404, "this is none of your saved games")
+        with suppress(ApiError):
+            self.kept.get(name).session.file = None  # a tab may still show it
+        self.kept.drop(name)
+        return {"deleted": name}
+
+    async def stamp(self, request: Request) -> Response:
+        """Whether a game has changed: other tabs ask for it. Waits for nothing."""
+        return SafeJSON({"stamp": (await self._open(request)).stamp})
+
+    def show(self, played: WebSession, request: Request, body: bytes) -> Any:
+        """A game as it stands, for a reload; if it was left while others were to play, they play now."""
+        with self.load:
+            shots = list(played.play_on(self.load))
+        return self._answer(played, shots)
+
+    def play(self, played: WebSession, request: Request, body: bytes) -> Any:
+        """The person's card, and all plays up to the person's next decision."""
+        asked = read_object(body, {"number": int, "card": str})
+        number, card = asked.get("number"), asked.get("card")
+        if number is None or card is None:
+            raise ApiError(400, "expected number, of plays so far, and card, such as '4Y'")
+        with self.load:
+            shots = list(played.play(number, card, self.load))
+        return {"game": self._changed(played), "frames": self._frames(played, shots)}
+
+    def take_back(self, played: WebSession, request: Request, body: bytes) -> Any:
+        """Back to the person's last decision; the record counts how often."""
+        asked = read_object(body, {"number": int})
+        played.check(-1 if asked.get("number") is None else asked["number"])
+        if not played.session.take_back():
+            raise ApiError(409, "you have played no card yet")
+        played.notice = ""
+        return self._answer(played, [played.look()])
+
+    async def hint(self, request: Request) -> Response:
+        """What policy and search think, from what the person's seat knows; meanwhile the game can be played on."""
+        played = await self._open(request)
+        number = whole(request.query_params.get("number"), "number", 0, 999_999)
+        async with played.lock:
+            played.check(number)
+            question = played.session.question()
+        advice = await run_sync(played.session.advise, question, limiter=self.thinking)
+        return SafeJSON(hint_data(advice.hint, played.session.game))
+
+    def lesson(self, played: WebSession, request: Request, body: bytes) -> Any:
+        """What is possible in the person's decision, why, and what each card would do."""
+        played.check(whole(request.query_params.get("number"), "number", 0, 999_999))
+        if not played.session.asks:
+            raise ApiError(409, "it is not your turn")
+        return lesson_data(played.session.match)
+
+    def end(self, played: WebSession, request: Request, body: bytes) -> Any:
+        """Ends a match before its end: nobody plays any more, and everything is open."""
+        read_object(body, {})
+        played.session.end()
+        return self._answer(played, [played.look()])
+
+    def record(self, played: WebSession, request: Request, body: bytes) -> Any:
+        """The record, once the match is over: it holds all hands."""
+        if not played.session.over:
+            raise ApiError(409, "the record shows all hands: it is there when the match is over, or ended")
+        return played.session.record()
+
+    # --- watching ---------------------------------------------------------------------------------------------------
+
+    def let_watch(self, played: WebSession, request: Request, body: bytes) -> Any:
+        """A link to watch a game: it shows what the person sees, and nobody plays by it."""
+        read_object(body, {})
+        name = watching_name(played.id)
+        self._watched[name] = played.id
+        return {"path": f"/watch/{name}"}
+
+    def _watched_game(self, name: str) -> str:
+        """The id of a game that can be watched under this name; itself if there is none."""
+        if name not in self._watched and self.saved is not None:  # after a restart
+            self._watched.update((watching_name(game), game) for game in self.saved.ids())
+        return self._watched.get(name, "")
+
+    def watch(self, played: WebSession, request: Request, body: bytes) -> Any:
+        """A game as the person sees it, for somebody who only watches: without its id, which would let them play."""
+        found = self._answer(played, [played.look()])
+        found["game"] |= {"id": request.path_params["watched"], "watching": True}
+        return found
+
+    # --- answers ----------------------------------------------------------------------------------------------------
+
+    def _answer(self, played: WebSession, shots: list[Snapshot]) -> Any:
+        return {"game": self._about(played), "frames": self._frames(played, shots)}
+
+    def _about(self, played: WebSession) -> Any:
+        """What stays the same throughout a match, and what changes."""
+        session = played.session
+        return {
+            **about_game(session.game),
+            "id": played.id,
+            "seat": session.seat,
+            "players": ["you" if spec == PERSON else spec for spec in session.players],
+            "log": session.log[-LINES:],
+            "last_deal": played.last_deal(),
+            **self._changed(played),
+        }
+
+    def _changed(self, played: WebSession) -> Any:
+        match, over = played.session.match, played.session.over
+        return {
+            "deals": [deal.score for deal in match.deals if deal.score is not None],
+            "over": over,
+            "winners": match.winners(),
+            "stamp": played.stamp,
+            "begun": played.session.begun,
+            "taken_back": played.session.taken_back,
+            "notice": " ".join(filter(None, (played.notice, played.not_saved()))),
+            **({"seed": match.seed, "others": self._others(played)} if over else {}),  # they tell how the cards lie
+        }
+
+    def _others(self, played: WebSession) -> Any:
+        """What others have scored with the same cards."""
+        name = played.session.same_cards
+        return self.saved.results(name, played.id) if self.saved and name and played.session.match.over else []
+
+    def _frames(self, played: WebSession, shots: list[Snapshot]) -> Any:
+        if not shots or shots[-1].pause:
+            shots = [*shots, played.look()]
+        return [frame_data(shot, played.session.seat, not played.session.over) for shot in shots]
+
+
+def watching_name(game: str) -> str:
+    """The name under which a game can be watched: it follows from the id, and does not tell it."""
+    return base64.urlsafe_b64encode(hashlib.sha256(f"watch {game}".encode()).digest()[:9]).decode()
+
+
+def chosen_opponents(game: Game, asked: Any) -> list[str]:
+    """The players of the other seats, clockwise from the person's left."""
+    others = game.num_players - 1
+    listed = asked if isinstance(asked, list) else [default_player(game) if asked is None else asked] * others
+    if len(listed) != others:
+        raise ApiError(400, f"opponents: expected one player, or a list of {others}, clockwise from your left")
+    specs = [checked_player(spec) for spec in listed]
+    if any(spec.startswith(PRETRAINED) for spec in specs) and game.num_players not in pretrained_players(game.type):
+        raise ApiError(400, f"opponents: no trained policy comes with {game.name} for {game.num_players} players")
+    return specs

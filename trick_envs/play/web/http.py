@@ -1,0 +1,189 @@
+"""What every response has in common: JSON, headers, who may ask, which browser asks, and how a refusal looks."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import logging
+import re
+import secrets
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+from anyio import CapacityLimiter
+from anyio.to_thread import run_sync
+from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from trick_envs.play.web.validation import ApiError, check_origin
+
+COOKIE = "trick_envs_browser"
+LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+HEADERS = {
+    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+}
+LOG = logging.getLogger("trick_envs.serve")
+
+
+class SafeJSON(Response):
+    """JSON in ASCII: whatever a text holds, lone surrogates too, the answer can be sent."""
+
+    media_type = "application/json"
+
+    def render(self, content: Any) -> bytes:
+        return json.dumps(content, allow_nan=False, separators=(",", ":")).encode("ascii")
+
+
+class SafeHeaders:
+    """Adds headers to every response; what is asked of the API is never cached."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = dict(HEADERS)
+                if not any(name == b"cache-control" for name, _ in message["headers"]):
+                    headers["cache-control"] = "no-store" if scope["path"].startswith("/api/") else "no-cache"
+                message["headers"] += [(name.encode(), value.encode()) for name, value in headers.items()]
+            await send(message)
+
+        await self.app(scope, receive, send_with_headers if scope["type"] == "http" else send)
+
+
+class KnownHosts:
+    """Refuses requests whose ``Host`` is none of this server's names: another site's name may lead here.
+
+    Args:
+        app: what it protects.
+        hosts: the names.
+        any_address: whether every address written in numbers is one too. No other site has a name of that form.
+    """
+
+    def __init__(self, app: ASGIApp, hosts: Sequence[str], any_address: bool) -> None:
+        self.app, self.names, self.any_address = app, {name.lower() for name in hosts}, any_address
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        host = Headers(scope=scope).get("host", "")
+        name = host.rpartition(":")[0] if re.search(r":[0-9]+$", host) else host
+        if name.lower() in self.names or (self.any_address and _is_address(host)):
+            await self.app(scope, receive, send)
+            return
+        told = "This server does not answer to the name by which it was asked."
+        if re.fullmatch(r"[A-Za-z0-9.-]{1,253}", name, re.ASCII):
+            told += f" If that name is meant to lead here: trick serve --allowed-host {name}"
+        await PlainTextResponse(told, 400)(scope, receive, send)
+
+
+def _is_address(host: str) -> bool:
+    """Whether a ``Host`` is an address in numbers, with or without a port."""
+    found = re.fullmatch(r"(?:\[([0-9a-fA-F:.]+)\]|([0-9.]+))(?::[0-9]{1,5})?", host, re.ASCII)
+    try:
+        return found is not None and bool(ipaddress.ip_address(found[1] or found[2]))
+    except ValueError:
+        return False
+
+
+class KnownBrowsers:
+    """Gives every browser a secret of its own, in a cookie, by which it finds its games again: ``browser_of``."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["path"].startswith(("/static/", "/cards/", "/avatars/")):
+            await self.app(scope, receive, send)
+            return
+        known = Request(scope).cookies.get(COOKIE, "")
+        fresh = "" if re.fullmatch(r"[A-Za-z0-9_-]{22}", known, re.ASCII) else secrets.token_urlsafe(16)
+        scope[COOKIE] = fresh or known
+
+        async def send_with_cookie(message: Message) -> None:
+            if fresh and message["type"] == "http.response.start":
+                # Lax: a link that a friend has sent must not look like a new browser
+                cookie = f"{COOKIE}={fresh}; Path=/; Max-Age=34560000; HttpOnly; SameSite=Lax"
+                message["headers"] += [(b"set-cookie", cookie.encode())]
+            await send(message)
+
+        await self.app(scope, receive, send_with_cookie)
+
+
+def browser_of(request: Request) -> str:
+    """The secret of the browser that asks."""
+    return str(request.scope[COOKIE])
+
+
+def owners_of(request: Request) -> tuple[str, str]:
+    """Who asks, for limits: the browser, and the address."""
+    return f"browser {browser_of(request)}", f"address {request.client.host if request.client else ''}"
+
+
+# --- requests -------------------------------------------------------------------------------------------------------
+
+Endpoint = Callable[[Request], Awaitable[Response]]
+
+
+def answer(make: Callable[[Request], Any], threads: CapacityLimiter) -> Endpoint:
+    """An endpoint that answers a GET with JSON, computed in one of these threads."""
+
+    async def endpoint(request: Request) -> Response:
+        return SafeJSON(await run_sync(make, request, limiter=threads))
+
+    return endpoint
+
+
+def post(make: Callable[[Request, bytes], Any], threads: CapacityLimiter) -> Endpoint:
+    """An endpoint that answers a POST of this server's own page with JSON, computed in one of these threads."""
+
+    async def endpoint(request: Request) -> Response:
+        return SafeJSON(await run_sync(make, request, await posted(request), limiter=threads))
+
+    return endpoint
+
+
+async def posted(request: Request) -> bytes:
+    """The body of a POST that comes from a page of this server."""
+    check_origin(request)
+    try:
+        return await request.body()
+    except ClientDisconnect:
+        raise ApiError(400, "the request ended before its body did") from None
+
+
+async def refused(request: Request, error: Exception) -> Response:
+    """What was wrong."""
+    assert isinstance(error, ApiError)
+    return SafeJSON({"error": error.message}, status_code=error.status)
+
+
+NOT_FOUND = """<!doctype html><html lang="en"><meta charset="utf-8"><title>No such page · trick_envs</title>
+<meta name="viewport" content="width=device-width, initial-scale=1"><link rel="stylesheet" href="/static/style.css">
+<body class="plain"><main><h1>There is no such page</h1>
+<p>The link may be an old one, or not complete. <a href="/">To the games</a></p></main></html>"""
+
+
+async def failed(request: Request, error: Exception) -> Response:
+    """No such page, wrong method, too long a body."""
+    assert isinstance(error, HTTPException)
+    if error.status_code == 404 and "text/html" in request.headers.get("accept", ""):  # a person follows a link
+        return HTMLResponse(NOT_FOUND, 404)
+    return SafeJSON({"error": error.detail}, status_code=error.status_code, headers=error.headers)
+
+
+async def broken(request: Request, error: Exception) -> Response:
+    """A bug, which the server's log tells."""
+    LOG.error("%s %s", request.method, request.url.path, exc_info=error)
+    told = f"the server failed ({type(error).__name__}): its log says more. Load this page again to go on"
+    return SafeJSON({"error": told}, status_code=500)

@@ -1,0 +1,147 @@
+"""Pages, pictures, and what is told of the games: what does not depend on who asks."""
+
+from __future__ import annotations
+
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response
+
+from trick_envs.agents.pretrained import pretrained_players
+from trick_envs.engine.game import Game
+from trick_envs.engine.registry import game_names, game_type, load_game
+from trick_envs.engine.state import fields
+from trick_envs.play.characters import character
+from trick_envs.play.guides import guide_data
+from trick_envs.play.players import EFFORTS
+from trick_envs.play.web.http import Endpoint
+from trick_envs.play.web.validation import ApiError, whole
+from trick_envs.view import avatar_svg, card_svg, icon_svg
+from trick_envs.view.guide import guide_of, rule_svg
+from trick_envs.view.style import suit_style
+from trick_envs.view.words import card_words
+
+STATIC = Path(__file__).parent / "static"
+
+
+def page(name: str) -> Endpoint:
+    """An endpoint that sends a page."""
+
+    async def endpoint(request: Request) -> Response:
+        return FileResponse(STATIC / name)
+
+    return endpoint
+
+
+async def card_picture(request: Request) -> Response:
+    """The picture of a card, by its kind, or of its back."""
+    asked = request.path_params
+    try:
+        deck = load_game(asked["game"], whole(asked["players"], "players", 1, 99)).deck
+    except ValueError as error:
+        raise ApiError(404, str(error)) from None
+    kind = None if asked["card"] == "back" else whole(asked["card"], "card", 0, deck.kinds - 1)
+    kept = {"cache-control": "max-age=86400"}
+    return Response(card_svg(deck, kind, game=asked["game"]), media_type="image/svg+xml", headers=kept)
+
+
+async def icon_picture(request: Request) -> Response:
+    """A mark of a game's rows."""
+    asked = request.path_params
+    if asked["game"] not in game_names():
+        raise ApiError(404, "there is no such game")
+    picture = icon_svg(asked["game"], asked["icon"][:20])
+    return Response(picture, media_type="image/svg+xml", headers={"cache-control": "max-age=86400"})
+
+
+async def avatar_picture(request: Request) -> Response:
+    """The mark of a seat, or of a person, ``you``."""
+    asked = request.path_params["seat"]
+    picture = avatar_svg(0, you=True) if asked == "you" else avatar_svg(whole(asked, "seat", 0, 99))
+    return Response(picture, media_type="image/svg+xml", headers={"cache-control": "max-age=86400"})
+
+
+def show_guide(request: Request) -> Any:
+    """The rules of a game for people."""
+    try:
+        return guide_data(request.path_params["game"])
+    except ValueError as error:
+        raise ApiError(404, str(error)) from None
+
+
+async def rule_picture(request: Request) -> Response:
+    """The picture of a page of a guide, by its number."""
+    try:
+        guide = guide_of(request.path_params["game"])
+    except ValueError as error:
+        raise ApiError(404, str(error)) from None
+    if guide is None:
+        raise ApiError(404, "this game has no pictures of its rules")
+    page = guide.pages[whole(request.path_params["page"], "page", 0, len(guide.pages) - 1)]
+    return Response(rule_svg(guide, page), media_type="image/svg+xml", headers={"cache-control": "max-age=3600"})
+
+
+@cache
+def choices(first: str) -> Any:
+    """The games, and what may be chosen for each."""
+    return {
+        "first": first,
+        "efforts": EFFORTS,
+        "names": [character(seat) for seat in range(max(max(game_type(name).players) for name in game_names()))],
+        "games": [about_type(name) for name in game_names()],
+    }
+
+
+def about_type(name: str) -> Any:
+    """A game: players, options, and its rules in short."""
+    kind = game_type(name)
+    declared = fields(kind.state)
+    return {
+        "name": name,
+        "title": kind.title,
+        **about_guide(name),
+        "cover": cover(name),
+        "players": list(kind.players),
+        "default_players": kind.default_players,
+        "pretrained": pretrained_players(kind),
+        "deals": {players: kind.deals(players) for players in kind.players},
+        "options": {
+            option: {"default": default, "meaning": declared[option].meaning}
+            for option, default in kind.options.items()
+        },
+    }
+
+
+def about_guide(name: str) -> dict[str, Any]:
+    """The goal of a game in a sentence, its title as its author writes it, whether a first deal can be guided."""
+    guide = guide_of(name)
+    if guide is None:
+        return {"goal": "", "original": "", "guided": False}
+    return {"goal": guide.goal, "original": guide.original, "guided": True}
+
+
+def cover(name: str) -> list[int]:
+    """Three cards that stand for a game: of three suits, a low one, a middle one, the highest."""
+    deck = game_type(name).deck(game_type(name).default_players)
+    last = len(deck.ranks) - 1
+    return [suit * len(deck.ranks) + rank for suit, rank in enumerate((0, last // 2, last))]
+
+
+@lru_cache(maxsize=64)
+def about_game(game: Game) -> Any:
+    """What a page needs to know of a game at a table."""
+    deck = game.deck
+    return {
+        "name": game.name,
+        "title": game.title,
+        "num_players": game.num_players,
+        "num_deals": int(game.template["num_deals"][0]),
+        "teams": game.type.teams,
+        "hands_seen": game.type.hands_seen,
+        "suits": {letter: suit_style(letter, deck.suits).symbol for letter in deck.suits},
+        "cards": [
+            {"name": name, "words": card_words(deck.suits, deck.ranks, kind)} for kind, name in enumerate(deck.names)
+        ],
+    }

@@ -1,0 +1,50 @@
+// Cards: one component for the hand, the trick and small ones.
+
+import { h } from "./lib.js";
+
+/** The face of a card; what it is, its surroundings say. */
+export function cardImage(about, kind) {
+  return h("img", { src: `/cards/${about.name}/${about.num_players}/${kind ?? "back"}.svg`, alt: "", draggable: "false" });
+}
+
+/** A card as letters in the colour of its suit: 10R as it is written, with its symbol. */
+export function chip(about, kind) {
+  const { name } = about.cards[kind];
+  const letter = name.at(-1);
+  return h("span", { class: `chip suit-${letter}` }, name.slice(0, -1), h("i", { "aria-hidden": "true" }, about.suits[letter] ?? letter), h("span", { class: "hidden" }, about.cards[kind].words));
+}
+
+/** The mark of a seat. */
+export function avatar(seat) {
+  return h("img", { class: "avatar", src: `/avatars/${seat}.svg`, alt: "", width: "24", height: "24" });
+}
+
+/**
+ * A card of a hand as a button.
+ *
+ * `state`: "legal", "illegal" or "" (not to be played now); `key`: the number that plays it; `extra`: what lies on it.
+ */
+export function cardButton(about, kind, { state = "", key = null, label = "", extra = null, onclick = null }) {
+  const { name, words } = about.cards[kind];
+  return h("button", {
+    type: "button", class: `card ${state}`.trim(), "data-card": name, "aria-label": label || words,
+    "aria-disabled": state === "legal" ? null : "true", tabindex: "-1", "data-key": key, onclick,
+  }, cardImage(about, kind), extra);
+}
+
+export const PLACES = { front: "in front of you", pick: "face up", keep: "lead cards" };
+
+/** The hand at the bottom of a table: the cards in the hand, and beside them those that lie elsewhere. */
+export function drawHand(holder, about, frame, ready, make) {
+  let key = 0;
+  const groups = [[null, frame.hand], ...Object.entries(frame.places)].filter(([, kinds]) => kinds.length);
+  holder.replaceChildren(...groups.map(([name, kinds]) => h(
+    "div", { class: `cards${name === null ? "" : " beside"}`, role: "group", "aria-label": PLACES[name] || name || "hand" },
+    name === null ? null : h("span", { class: "place", "aria-hidden": "true" }, PLACES[name] || name),
+    ...kinds.map((kind) => {
+      const legal = ready && frame.legal.includes(kind);
+      if (legal) key += 1;
+      return make(kind, ready ? (legal ? "legal" : "illegal") : "", legal && key <= 10 ? String(key % 10) : null);
+    }))));
+  holder.classList.toggle("ready", ready);
+}

@@ -1,0 +1,75 @@
+// Hints: in words, or with figures on the cards and in a table.
+
+import { $, ask, h, percent, sentence, signed } from "./lib.js";
+import { state } from "./state.js";
+
+/** Asks for the hint of the position that is shown. `shown`: is called when it is there. */
+export async function askHints(shown) {
+  if (!state.frame.yours || state.about.over) return;
+  $("note").textContent = "Thinking about your cards …";
+  const { about: { id }, frame: { number } } = state;
+  try {
+    const found = await ask(`/api/games/${id}/hint?number=${number}`);
+    if (state.about.id !== id || state.frame.number !== number || !state.hintsOn || state.busy) return; // played meanwhile
+    state.hints = found;
+  } catch (error) {
+    $("note").textContent = "";
+    throw error;
+  }
+  shown();
+  tellHint();
+}
+
+/** The hint in words, which the server has; figures are there when they are asked for. */
+export function tellHint() {
+  const { hints, figures } = state;
+  $("figures").setAttribute("aria-pressed", String(figures));
+  renderValues();
+  if (!hints) return;
+  $("note").replaceChildren(h("b", {}, sentence(figures ? hints.headline : hints.plain)), ". ",
+    ...[figures ? hints.expectation : hints.outlook].filter(Boolean).map((text) => `${sentence(text)}.`));
+}
+
+/** What policy and search think of every legal card, as a table. */
+export function renderValues() {
+  const { hints, about } = state;
+  $("values").hidden = !(state.figures && hints);
+  if ($("values").hidden) return;
+  const trained = hints.sources.length > 1;
+  const cards = [...hints.cards].sort((one, other) => (other.probability ?? 0) - (one.probability ?? 0) || (other.advantage ?? -99) - (one.advantage ?? -99));
+  const heads = ["Card", ...(trained ? ["Trained player"] : []), "Search, points"];
+  $("values-table").replaceChildren(h("table", {},
+    h("thead", {}, h("tr", {}, ...heads.map((name, index) => h("th", { scope: "col", class: index ? "number" : null }, name)))),
+    h("tbody", {}, ...cards.map((card) => h("tr", { class: card.kind === hints.search ? "you" : null },
+      h("th", { scope: "row" }, about.cards[card.kind].words),
+      trained ? h("td", { class: "number" }, percent(card.probability)) : null,
+      h("td", { class: "number" }, card.advantage === null ? "–" : signed(card.advantage, 1), card.error ? ` ± ${card.error.toFixed(1)}` : ""))))));
+  $("values-from").textContent = `Search: points better or worse than the trained player’s card. From what you know; ${hints.sources.join(", ")}.`;
+}
+
+/** What is told of a card besides its name. */
+export function hintWords(hint) {
+  if (state.figures) return `, ${hint.words}`;
+  return hint.kind === state.hints.search ? ", advised" : hint.kind === state.hints.baseline ? ", the trained player’s card" : "";
+}
+
+/** A star on the card that is advised, or with figures a bar and a number for the policy, a number for the search. */
+export function hintMark(hint) {
+  const { hints } = state;
+  if (!state.figures) {
+    const star = hint.kind === hints.search ? "★" : hint.kind === hints.baseline ? "☆" : "";
+    return star ? h("span", { class: "hint star", "aria-hidden": "true" }, star) : null;
+  }
+  const bar = h("span", { class: "bar" }, h("span", {}));
+  bar.firstElementChild.style.inlineSize = `${100 * (hint.probability ?? 0)}%`;
+  const disagrees = hints.disagree && hint.kind === hints.search;
+  return h(
+    "span",
+    { class: `hint${hint.kind === hints.baseline ? " policy" : ""}${disagrees ? " better" : ""}`, "aria-hidden": "true" },
+    hint.probability === null ? null : bar,
+    hint.probability === null ? null : h("b", { "data-text": percent(hint.probability) }),
+    h("span", { class: "search" },
+      h("span", { "data-text": hint.advantage === null ? "–" : signed(hint.advantage, 1) }),
+      hint.error ? h("small", { "data-text": ` ±${hint.error.toFixed(1)}` }) : null),
+  );
+}

@@ -1,0 +1,82 @@
+// What all pages share: elements, requests, words.
+
+export const $ = (id) => document.getElementById(id);
+export const still = matchMedia("(prefers-reduced-motion: reduce)");
+
+/** An element: h("p", {class: "x", onclick: f}, child, "text"). */
+export function h(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === false || value === null || value === undefined) continue;
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else element.setAttribute(name, value === true ? "" : value);
+  }
+  element.append(...children.filter((child) => child !== null && child !== undefined));
+  return element;
+}
+
+/** A file that the person saves. */
+export function save(text, name) {
+  const link = h("a", { href: URL.createObjectURL(new Blob([text], { type: "application/json" })), download: name });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}
+
+/** What the server answers; an Error with its message and status if it refuses. */
+export async function ask(path, body, read = JSON.parse) {
+  const request = body === undefined ? {} : {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: typeof body === "string" ? body : JSON.stringify(body),
+  };
+  let reply;
+  try {
+    reply = await fetch(path, request);
+  } catch {
+    throw new Error("The server does not answer. Is trick serve still running?");
+  }
+  const text = await reply.text();
+  if (reply.ok) return read(text);
+  let told = `the server answers ${reply.status}`;
+  try {
+    told = JSON.parse(text).error;
+  } catch { /* not of the application */ }
+  throw Object.assign(new Error(sentence(told)), { status: reply.status });
+}
+
+/** With a capital letter; names such as player_1 stay as they are. */
+export function sentence(text) {
+  return text && !/^\S*_/.test(text) ? text[0].toUpperCase() + text.slice(1) : text || "";
+}
+
+export function signed(number, digits = 0) {
+  const text = Math.abs(number).toFixed(digits);
+  return Number(text) === 0 ? text : (number > 0 ? "+" : "−") + text;
+}
+
+export function percent(probability) {
+  return probability > 0 && probability < 0.005 ? "<1 %" : `${Math.round(100 * probability)} %`;
+}
+
+/** An element that shows a message for a while, or until the next one. */
+export function speaker(element) {
+  let timer = 0;
+  return (text, stays = false) => {
+    element.textContent = text;
+    clearTimeout(timer);
+    if (text && !stays) timer = setTimeout(() => { element.textContent = ""; }, 9000);
+  };
+}
+
+/** Asks in a dialog; resolves to whether the person agrees. */
+export function sure(question, yes, no = "Go on playing") {
+  return new Promise((resolve) => {
+    const dialog = h("dialog", { "aria-label": question, class: "question", onclose: () => { dialog.remove(); resolve(dialog.returnValue === "yes"); } },
+      h("p", {}, question),
+      h("p", { class: "row" },
+        h("button", { type: "button", onclick: () => dialog.close("no") }, no),
+        h("button", { type: "button", class: "primary", onclick: () => dialog.close("yes") }, yes)));
+    document.body.append(dialog);
+    dialog.showModal();
+  });
+}

@@ -1,0 +1,143 @@
+// What can be said without a page: where things lie on a table, what keys do, what a retry has shown.
+
+export const STRENGTHS = { // in words, and as a spec
+  beginner: "random",
+  casual: "greedy",
+  good: "pimc:20",
+  strong: "pretrained",
+  best: "pretrained+rollout:64",
+};
+export const SPEEDS = { slow: [1100, 2400], normal: [550, 1200], fast: [220, 650], instant: [0, 0] }; // after a play, after a trick: ms
+const RATIO = 1.4; // height of a card, in widths
+const PILL = 17; // height of a word at a card
+const AROUND = { 1: [0, 1, 0], 2: [1, 0, 1], 3: [1, 1, 1], 4: [1, 2, 1], 5: [1, 3, 1], 6: [1, 4, 1] };
+
+/** The strength of a player in a word, or its spec. */
+export function strengthOf(spec) {
+  return Object.keys(STRENGTHS).find((word) => STRENGTHS[word] === spec) ?? spec;
+}
+
+/** The strengths that a player can have where a policy has been trained or not, the weakest first: [word, spec]. */
+export function strengths(trained) {
+  return Object.entries(STRENGTHS).filter(([, spec]) => trained || !spec.startsWith("pretrained"));
+}
+
+/**
+ * Where the others sit and where the cards of a trick lie, in pixels of the felt.
+ *
+ * `plates`: for the seats clockwise from the person's left {x, y, width, height}; `cards`: the middles of the cards, the
+ * person's first; `card`: their width. `open`: lines of open cards on the plate of each of the others.
+ */
+export function layOut(width, height, open) {
+  return width < 560 ? narrow(width, height, open) : around(width, height, open);
+}
+
+function around(width, height, open) {
+  const others = open.length;
+  const [left, top, right] = AROUND[others] ?? [2, others - 4, 2];
+  const plate = Math.min(210, Math.max(126, (width / Math.max(top + 2, 4)) - 10), (width + 8) / Math.max(top, 3) - 8);
+  const tall = open.map((lines) => (height < 300 ? 44 : 50) + 20 * lines);
+  const above = top ? Math.max(...tall.slice(left, left + top)) + 6 : 0;
+  const column = (seats, x) => seats.map((seat, number) => ({
+    x, width: plate, height: tall[seat],
+    y: seats.length === 1 ? above + Math.max((height - above - tall[seat]) * 0.4, 0) : above + number * (height - above - tall[seat]) / (seats.length - 1),
+  }));
+  const seats = [...tall.keys()];
+  const plates = [
+    ...column(seats.slice(0, left).reverse(), 0).reverse(),
+    ...seats.slice(left, left + top).map((seat, number) => ({ x: width * (number + 0.5) / top - plate / 2, y: 0, width: plate, height: tall[seat] })),
+    ...column(seats.slice(left + top), width - plate),
+  ];
+  const area = { x: plate + 8, y: above, width: width - 2 * plate - 16, height: height - above };
+  const deep = Math.max(left, right) > 1;
+  const rows = deep ? 3 : 2;
+  const card = Math.max(22, Math.min(104, (area.height - 4 - rows * PILL * 1.6) / (rows * RATIO), area.width / (Math.max(top, 1) + 2) - 8));
+  const flat = Math.min(104, (area.height - 2 * PILL - 12) / RATIO, area.width / (others + 1) - 8);
+  if (flat > 1.3 * card && card < 72) return { plates, cards: inOneRow(others, area, flat), card: flat };
+  const [middleX, middleY] = [area.x + area.width / 2, area.y + area.height / 2];
+  const step = RATIO * card + PILL * 1.6;
+  const pitch = Math.min(card + 26, (area.width - 2 * (card + 8)) / Math.max(top, 1));
+  const out = Math.min(Math.max(1.6 * card, (Math.max(top, 1) - 1) / 2 * pitch + card + 14), (area.width - card) / 2);
+  const side = (count, sign) => (count > 1 ? [step / 2, -step / 2].map((y) => [middleX + sign * out, middleY + y]) : count ? [[middleX + sign * out, middleY]] : []);
+  const reach = deep ? step : step / 2;
+  const cards = [
+    [middleX, middleY + reach],
+    ...side(left, -1),
+    ...Array.from({ length: top }, (_, number) => [middleX + (number - (top - 1) / 2) * pitch, middleY - reach]),
+    ...side(right, 1).reverse(),
+  ];
+  return { plates, cards, card };
+}
+
+/** The person's card in the middle and a little lower, the others clockwise from its left. */
+function inOneRow(others, area, card) {
+  const half = Math.ceil(others / 2);
+  const order = [...Array.from({ length: half }, (_, number) => number + 1), 0, ...Array.from({ length: others - half }, (_, number) => number + half + 1)];
+  const pitch = Math.min(area.width / (others + 1), card + 60);
+  const cards = [];
+  order.forEach((seat, number) => { cards[seat] = [area.x + area.width / 2 + (number - others / 2) * pitch, area.y + area.height / 2 + (seat === 0 ? 5 : -5)]; });
+  return cards;
+}
+
+function narrow(width, height, open) {
+  const others = open.length;
+  const spread = Math.max(...open) > 0; // a row for each seat, with its cards
+  const columns = spread ? 1 : Math.ceil(others / Math.ceil(others / 4));
+  const gap = 4;
+  const wide = (width - gap * (columns - 1)) / columns;
+  const plates = [];
+  let y = 0;
+  for (let first = 0; first < others; first += columns) {
+    const seats = [...open.keys()].slice(first, first + columns);
+    const tall = spread ? 27 + 20 * open[first] : 47;
+    seats.forEach((_, number) => plates.push({ x: number * (wide + gap), y, width: wide, height: tall }));
+    y += tall + gap;
+  }
+  const area = { x: 0, y, width, height: Math.max(height - y, 60) };
+  const rows = spread && others > 4 ? 2 : spread ? 1 : Math.ceil(others / columns);
+  const perRow = Math.ceil(others / rows);
+  const stacked = Math.min(76, (area.height - (rows + 1) * PILL * 1.5) / (RATIO * (rows + 1)), width / perRow - 8);
+  const flat = Math.min(76, (area.height - 2 * PILL - 10) / RATIO, width / (others + 1) - 6);
+  if (stacked < 0.9 * flat) return { plates, cards: inOneRow(others, area, Math.max(flat, 22)), card: Math.max(flat, 22) };
+  const step = RATIO * stacked + PILL * 1.5;
+  const middle = y + area.height / 2;
+  const cards = [[width / 2, middle + rows * step / 2]];
+  for (let number = 0; number < others; number += 1) {
+    cards.push([width / 2 + (number % perRow - (perRow - 1) / 2) * width / perRow, middle + (Math.floor(number / perRow) - rows / 2) * step]);
+  }
+  return { plates, cards, card: Math.max(stacked, 22) };
+}
+
+/** How many columns a hand has on a phone: as few rows as leave the cards wide enough to be hit. */
+export function handColumns(cards, width) {
+  const most = Math.max(Math.floor(width / 52), 4);
+  return Math.max(5, Math.ceil(cards / Math.ceil(cards / most)));
+}
+
+/** What a key does; empty if it does nothing. `place`: what has the keyboard: "", "hand", "text", "scroll" or "dialog". */
+export function keyAction(key, place, waits) {
+  if (place === "dialog" || place === "text") return "";
+  if (key === " ") return waits ? "go-on" : place === "hand" ? "nothing" : ""; // it never plays a card
+  if (place === "scroll") return "";
+  if (/^[0-9]$/.test(key)) return "card";
+  if (/^(Arrow(Left|Right|Up|Down)|Home|End)$/.test(key)) return "move";
+  const letters = { h: "hints", u: "take-back", g: "games", l: "last-trick", n: "new", r: "rules", s: "sound", "?": "keys" };
+  return Object.hasOwn(letters, key.toLowerCase()) ? letters[key.toLowerCase()] : "";
+}
+
+/** What a retry has shown, in a sentence. `tried`: what the server says of the new card. */
+export function retryTold(tried) {
+  const points = (number) => number.toFixed(1);
+  if (tried.same) return "That is the card that you played.";
+  const better = tried.gain > tried.error ? `Better by ${points(tried.gain)} than what you played`
+    : tried.gain < -tried.error ? `Worse by ${points(-tried.gain)} than what you played` : "As good as what you played, as far as can be told";
+  if (tried.best) return `${better}: the best card.`;
+  return tried.short > 0 ? `${better}, ${points(tried.short)} short of the best.` : `${better}.`;
+}
+
+/** The games of a browser that go on, the latest of each kind, by name. */
+export function toContinue(games) {
+  const found = {};
+  for (const one of games) if (!one.over) found[one.game] ??= one;
+  return found;
+}

@@ -1,0 +1,155 @@
+// The start page, and the form for a new game.
+
+import { avatar, cardImage } from "./cards.js";
+import { $, ask, h, sentence } from "./lib.js";
+import { strengths, strengthOf, toContinue } from "./logic.js";
+import { state } from "./state.js";
+
+const OTHERS = ["ismcts:100", "ismcts:1000", "pimc:100"]; // specs without a word
+
+/** The start page: every game with its picture and one line, to play, to learn, to go on with. */
+export async function drawStart({ play, learn, openGame, change }) {
+  const { games } = await ask("/api/games");
+  const going = toContinue(games);
+  const strength = h("select", { id: "strength", onchange: () => localStorage.setItem("strength", $("strength").value) },
+    ...strengths(true).map(([word]) => option(word, word)));
+  strength.value = localStorage.getItem("strength") || "strong";
+  $("start").replaceChildren(
+    h("div", { class: "welcome" },
+      h("div", {}, h("h2", {}, "Which game?"), h("p", {}, "Card games with tricks, against trained opponents. Learn one in a guided first deal; afterwards a review shows what could have been better.")),
+      h("label", {}, "Opponents ", strength)),
+    h("ul", { class: "shelf" }, ...state.choices.games.map((game) => h("li", { class: "panel" },
+      h("div", { class: "cover", "aria-hidden": "true" }, ...game.cover.map((kind) => h("span", {}, cardImage({ name: game.name, num_players: game.default_players }, kind)))),
+      h("h3", {}, game.title, game.original ? h("span", { lang: "ja" }, game.original) : null),
+      h("p", {}, game.goal, " ", h("small", {}, `${countsOf(game.players)} players`)),
+      h("p", { class: "row" },
+        going[game.name] ? h("button", { type: "button", class: "primary", onclick: () => openGame(going[game.name].id), "aria-label": `Continue ${game.title}` }, "Continue") : null,
+        h("button", { type: "button", class: going[game.name] ? null : "primary", onclick: () => play(remembered(game)), "aria-label": `Play ${game.title}` }, "Play"),
+        game.guided ? h("button", { type: "button", onclick: () => learn(game.name), "aria-label": `Learn ${game.title}` }, "Learn") : null,
+        h("button", { type: "button", class: "quiet", onclick: () => change(game.name), "aria-label": `Choose players and length of ${game.title}` }, "Options"))))));
+}
+
+function countsOf(players) {
+  const [first, last] = [players[0], players.at(-1)];
+  return first === last ? `${first}` : last - first + 1 === players.length ? `${first} to ${last}` : players.join(", ");
+}
+
+/** A game as it was chosen last time, with the strength that is chosen now. */
+export function remembered(game) {
+  const count = game.default_players;
+  const word = localStorage.getItem("strength") || "strong";
+  const known = Object.fromEntries(strengths(game.pretrained.includes(count)));
+  return { game: game.name, opponents: known[word] ?? "ismcts:1000" };
+}
+
+function option(value, text) {
+  return h("option", { value }, text);
+}
+
+export function fillForm(name = state.choices.first) {
+  $("game").replaceChildren(...state.choices.games.map((game) => option(game.name, game.title)));
+  $("game").value = name;
+  fillPlayers();
+}
+
+export function chosenGame() {
+  return state.choices.games.find((game) => game.name === $("game").value);
+}
+
+function fillPlayers() {
+  const game = chosenGame();
+  $("players").replaceChildren(...game.players.map((count) => option(count, `${count}`)));
+  $("players").value = String(game.default_players);
+  $("options").replaceChildren(...Object.entries(game.options).map(([name, one]) => h("label", { class: "check" }, h("input", { type: "checkbox", name, checked: one.default }), ` ${one.meaning}`)));
+  fillSeats();
+}
+
+function fillSeats() {
+  const game = chosenGame();
+  const count = Number($("players").value);
+  $("seat").replaceChildren(...Array.from({ length: count }, (_, seat) => option(seat, `${state.choices.names[seat]}’s place`)));
+  const trained = game.pretrained.includes(count);
+  const chosen = Object.fromEntries(strengths(trained))[localStorage.getItem("strength") || "strong"] ?? "ismcts:1000";
+  fillStrengths($("opponents"), option("each", "a strength for each"));
+  $("opponents").value = chosen;
+  $("each").replaceChildren(...Array.from({ length: count - 1 }, () => h("label", {}, h("span", { class: "who" }), h("select", { onchange: showStrengths }), h("small", {}))));
+  for (const select of $("each").querySelectorAll("select")) {
+    fillStrengths(select);
+    select.value = chosen;
+  }
+  showStrengths();
+  const deals = game.deals[count];
+  $("length").replaceChildren(...(deals > 1 ? [option("", `${deals} deals`)] : []), option("1", "1 deal"));
+}
+
+/** The strengths that a player can have, the weakest first; then specs that have no word. */
+function fillStrengths(select, ...more) {
+  const trained = chosenGame().pretrained.includes(Number($("players").value));
+  select.replaceChildren(...strengths(trained).map(([word, spec]) => option(spec, word)), ...more,
+    h("optgroup", { label: "other …" }, ...OTHERS.map((spec) => option(spec, spec))));
+}
+
+/** Who sits where, and what their strengths stand for. */
+function showStrengths() {
+  const seat = Number($("seat").value);
+  const labels = [...$("each").querySelectorAll("label")];
+  const each = $("opponents").value === "each";
+  $("each").hidden = !each;
+  $("spec").textContent = each ? "" : $("opponents").value;
+  labels.forEach((label, number) => {
+    const other = (seat + 1 + number) % (labels.length + 1);
+    const side = number === 0 ? ", to your left" : number === labels.length - 1 ? ", to your right" : "";
+    label.querySelector(".who").replaceChildren(avatar(other), h("span", {}, h("b", {}, state.choices.names[other]), side));
+    label.querySelector("small").textContent = label.querySelector("select").value;
+  });
+}
+
+/** The form says what is being played. */
+export function showForm() {
+  const { about } = state;
+  $("game").value = about.name;
+  fillPlayers();
+  $("players").value = String(about.num_players);
+  fillSeats();
+  $("seat").value = String(about.seat);
+  const specs = [...Array(about.num_players - 1).keys()].map((number) => about.players[(about.seat + 1 + number) % about.num_players]);
+  const selects = [...$("each").querySelectorAll("select")];
+  for (const [select, spec] of [[$("opponents"), specs[0]], ...selects.map((select, number) => [select, specs[number]])]) {
+    if (![...select.options].some((one) => one.value === spec)) select.querySelector("optgroup").append(option(spec, spec));
+    select.value = spec;
+  }
+  if (specs.some((spec) => spec !== specs[0])) $("opponents").value = "each";
+  showStrengths();
+  const lengths = [...$("length").options].map((one) => one.value || String(chosenGame().deals[about.num_players]));
+  if (!lengths.includes(String(about.num_deals))) $("length").append(option(about.num_deals, `${about.num_deals} deals`));
+  $("length").value = about.num_deals === chosenGame().deals[about.num_players] && about.num_deals > 1 ? "" : String(about.num_deals);
+}
+
+/** What the form asks for. */
+export function chosen() {
+  const seed = $("seed").value.trim();
+  const boxes = [...$("options").querySelectorAll("input")];
+  return {
+    game: $("game").value,
+    num_players: Number($("players").value),
+    seat: Number($("seat").value),
+    opponents: $("opponents").value === "each" ? [...$("each").querySelectorAll("select")].map((select) => select.value) : $("opponents").value,
+    ...($("length").value ? { num_deals: Number($("length").value) } : {}),
+    ...(boxes.length ? { options: Object.fromEntries(boxes.map((box) => [box.name, box.checked])) } : {}),
+    ...(seed ? { seed: Number(seed) } : {}),
+  };
+}
+
+$("game").addEventListener("change", fillPlayers);
+$("players").addEventListener("change", fillSeats);
+$("seat").addEventListener("change", showStrengths);
+$("opponents").addEventListener("change", () => {
+  showStrengths();
+  const word = strengthOf($("opponents").value);
+  if (strengths(true).some(([known]) => known === word)) localStorage.setItem("strength", word);
+});
+
+/** The mark and the name of a seat at this table. */
+export function character(seat) {
+  return [avatar(seat === state.about.seat ? "you" : seat), sentence(state.frame.names[seat])];
+}

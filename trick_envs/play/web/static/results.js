@@ -1,0 +1,152 @@
+// Scores: beside the table, at the end of a deal and of a match; what can be done with a match that is over.
+
+import { character } from "./newgame.js";
+import { $, ask, h, save, sentence, signed, still } from "./lib.js";
+import { strengthOf } from "./logic.js";
+import { state } from "./state.js";
+
+export function renderScore() {
+  const { about, frame } = state;
+  const { deals } = about;
+  const shown = deals.slice(-5);
+  const first = deals.length - shown.length;
+  const best = about.over && about.winners ? about.winners : [];
+  const head = h("tr", {}, h("th", { scope: "col" }, "Player"), h("th", { scope: "col", class: "number" }, "Match"), ...shown.map((_, index) => h("th", { scope: "col", class: "number" }, `${first + index + 1}`)));
+  const rows = frame.names.map((_, seat) => h(
+    "tr", { class: [seat === about.seat ? "you" : "", seat === frame.acting ? "acts" : "", best.includes(seat) ? "won" : ""].join(" ") },
+    h("th", { scope: "row" }, ...character(seat), ...(seat === about.seat ? [] : [" ", h("small", { title: about.players[seat] }, strengthOf(about.players[seat]))])),
+    h("td", { class: "number total" }, signed(frame.scores[seat])),
+    ...shown.map((scores) => h("td", { class: "number" }, signed(scores[seat]))),
+  ));
+  $("show-deal").hidden = !about.last_deal || (about.over && about.num_deals === 1);
+  $("show-deal").textContent = about.last_deal ? `The points of deal ${about.last_deal.number}` : "";
+  $("score").replaceChildren(h("table", {}, h("thead", {}, head), h("tbody", {}, ...rows)));
+}
+
+/** Who has how many points; of a deal also what for, and the points of the match. */
+function scoreTable(scores, items = [], totals = null) {
+  const { about, frame } = state;
+  const order = frame.names.map((_, seat) => seat).sort((one, other) => scores[other] - scores[one]);
+  const rows = order.map((seat) => h("tr", { class: seat === about.seat ? "you" : null },
+    h("th", { scope: "row" }, ...character(seat)),
+    items.length ? h("td", {}, h("ul", { class: "items" }, ...(items[seat] || []).map((item) => h("li", {}, h("span", {}, item.words), h("b", {}, signed(item.points)))))) : null,
+    h("td", { class: "number total" }, signed(scores[seat])),
+    totals ? h("td", { class: "number" }, signed(totals[seat])) : null));
+  const heads = ["Player", ...(items.length ? ["What for"] : []), totals ? "Deal" : "Points", ...(totals ? ["Match"] : [])];
+  return h("div", { class: "scroll" }, h("table", { class: "result" },
+    h("thead", {}, h("tr", {}, ...heads.map((name) => h("th", { scope: "col", class: /Player|for/.test(name) ? null : "number" }, name)))),
+    h("tbody", {}, ...rows)));
+}
+
+/** What the points of the last finished deal are for. */
+function dealTable() {
+  const { about } = state;
+  return scoreTable(about.last_deal.scores, about.last_deal.items, about.num_deals > 1 ? about.last_deal.totals : null);
+}
+
+/** Opens the dialog of results with some content; what is to happen when it closes is asked anew each time. */
+function open(closed, ...children) {
+  const dialog = $("summary");
+  dialog.onclose = null;
+  if (dialog.open) dialog.close();
+  dialog.replaceChildren(...children.filter(Boolean));
+  dialog.onclose = closed;
+  dialog.showModal();
+  dialog.scrollTop = 0;
+}
+
+/** Shows the table of the last finished deal again. */
+export function showDeal() {
+  const { about } = state;
+  if (!about.last_deal || state.goOn) return;
+  open(() => sessionStorage.removeItem("deal"), h("h2", {}, `Deal ${about.last_deal.number} of ${about.num_deals}`), dealTable(),
+    h("button", { type: "button", class: "primary", autofocus: true, onclick: () => $("summary").close() }, "Go on"));
+}
+
+/** The end of a deal; resolves when the person goes on. */
+export function dealOver(shown, last) {
+  const { about } = state;
+  return new Promise((resolve) => {
+    const number = shown.deal;
+    function done() {
+      $("summary").onclose = null;
+      if ($("summary").open) $("summary").close();
+      sessionStorage.removeItem("deal");
+      state.goOn = null;
+      resolve();
+    }
+    about.last_deal = { number, scores: shown.deal_score, items: shown.events.find((one) => one.event === "deal")?.items ?? [], totals: shown.scores };
+    sessionStorage.setItem("deal", `${about.id} ${number}`); // a reload shows it again
+    renderScore();
+    setTimeout(() => {
+      if (state.goOn !== done) return;
+      open(done, h("h2", {}, `Deal ${number} of ${about.num_deals}`), dealTable(), h("button", { type: "button", class: "primary", autofocus: true, onclick: done }, last ? "Result" : "Next deal"));
+    }, still.matches ? 0 : 900);
+    state.goOn = done;
+  });
+}
+
+/** The end of a match: who has won, and what can be done now. It can be opened again as long as the match is shown. */
+export function matchOver({ guarded, again, learning, whole, more }) {
+  const { about, frame } = state;
+  const { winners } = about;
+  const won = winners?.includes(about.seat);
+  const title = winners === null ? "Match ended" : won ? (winners.length > 1 && !about.teams ? "You share the win" : "You win") : "Match over";
+  const note = winners === null ? "All hands are open now." : won ? "" : `${winners.map((seat) => sentence(frame.names[seat])).join(", ")} ${winners.length > 1 ? "win" : "wins"}.`;
+  $("show-result").hidden = false;
+  $("stop").disabled = true;
+  $("prompt").textContent = sentence(winners === null ? "the match was ended: all hands are open" : frame.prompt);
+  const button = (text, action, primary = false) => h("button", { type: "button", class: primary ? "primary" : null, autofocus: primary, onclick: () => guarded(action) }, text);
+  open(null,
+    h("h2", {}, title), note && h("p", {}, note),
+    about.num_deals === 1 && about.last_deal ? dealTable() : scoreTable(frame.scores),
+    ...(about.watching ? [] : sameCards(guarded)),
+    h("p", { class: "row" },
+      learning ? button("Play a whole match", whole, true) : null,
+      about.watching ? null : button("Review my game", () => lookBack(), !learning),
+      about.watching ? null : button("Play again", again),
+      about.watching ? null : button("Another game", more),
+      h("button", { type: "button", onclick: () => $("summary").close() }, "See the table")),
+    about.watching ? null : h("p", { class: "seed" }, `Seed ${about.seed} · `, h("button", { type: "button", class: "link", onclick: () => guarded(saveRecord) }, "save the record")));
+}
+
+/** What others have scored with the same cards, and a link for one more. */
+function sameCards(guarded) {
+  const { about, frame } = state;
+  const others = about.others || [];
+  const entry = (name, score, you = false) => h("li", { class: you ? "you" : null }, h("span", {}, name), h("b", {}, signed(score)));
+  return [
+    others.length ? h("h3", {}, "The same cards") : "",
+    others.length ? h("ol", { class: "items", id: "same" }, entry("You", frame.scores[about.seat], true),
+      ...others.map((one, number) => entry(one.first ? "Who sent the link" : `Player ${number + 1} by the link`, one.score[about.seat]))) : "",
+    about.winners && about.begun ? h("p", { id: "link" }, h("button", { type: "button", onclick: () => guarded(share) }, "The same cards for a friend")) : "",
+  ];
+}
+
+/** Shows an address to be sent, and copies it. */
+export async function showLink(holder, path, words, name) {
+  const address = new URL(path, location.href).href;
+  const field = h("input", { readonly: true, value: address, "aria-label": name });
+  holder.replaceChildren(h("label", {}, words, field));
+  field.select();
+  await navigator.clipboard?.writeText(address).catch(() => {});
+}
+
+async function share() {
+  const { path } = await ask(`/api/games/${state.about.id}/share`, {});
+  await showLink($("link"), path, "Send this link; your scores then stand beside each other. ", "Link to the same cards");
+}
+
+/** The record as text: its seed may be larger than numbers are here. */
+export function record(game = state.about.id) {
+  return ask(`/api/games/${game}/record`, undefined, (text) => text);
+}
+
+export async function lookBack(game = state.about.id, seat = state.about.seat) {
+  const { id } = await ask("/api/replays", await record(game));
+  location.href = `/replay/${id}#step=0&seat=${seat}&review=1`;
+}
+
+async function saveRecord() {
+  save(await record(), `${state.about.name}-${state.about.seed}.json`);
+}

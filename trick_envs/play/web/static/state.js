@@ -1,0 +1,17 @@
+// What the page for play knows. One object: scripts that drive the page look at it as `state`.
+
+export const state = {
+  choices: null, // what may be chosen
+  about: null, // the game: cards, players, scores
+  frame: null, // what is shown
+  busy: false, // waiting for the server, or showing what it told
+  goOn: null, // ends the wait that goes on
+  hints: null, // of the position that is shown
+  hintsOn: false,
+  figures: localStorage.getItem("figures") === "yes",
+  touched: false, // the person has played in this match
+  takeFocus: false, // the hand is to have the keyboard once it is the person's turn
+  lesson: null, // of the decision that is shown, in a guided deal
+  tried: null, // the card whose consequences are shown
+};
+globalThis.state = state;
