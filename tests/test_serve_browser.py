@@ -634,7 +634,8 @@ def test_table_and_hand_fit_the_screen_and_hints_do_not_move_the_hand(open_page,
     if screen in ("phone", "landscape"):
         low = page.evaluate(
             """[...document.querySelectorAll("button:not(.tip), select, a.button")]
-            .filter((one) => one.checkVisibility() && !one.closest("#note, #hand") && one.getBoundingClientRect().height < 43.9).map((one) => one.outerHTML)"""
+            .filter((one) => one.checkVisibility() && !one.closest("#note, #hand"))
+            .filter((one) => one.getBoundingClientRect().height < 43.9).map((one) => one.outerHTML)"""
         )
         assert low == []
         tips = page.locator("#table .tip").all()
