@@ -18,6 +18,7 @@ from trick_envs.matches.events import (
     MatchWon,
     Play,
     TrickTaken,
+    imagine,
     play,
     plays_of,
     tell,
@@ -73,7 +74,9 @@ def test_each_play_says_what_it_did_and_the_parts_of_a_score_add_up(name, player
     while not match.over:
         acts, deals = int(match.states["seat"][0]), len(match.deals)
         chosen = int(rng.choice(legal_of(match.game, match.states)))
+        imagined = imagine(match, chosen)
         done = play(match, chosen)
+        assert imagined.trick == done.trick
         first, *others = done.events(None)
         assert first == CardPlayed(acts, first.phase, chosen)
         for event in others:

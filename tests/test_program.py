@@ -22,7 +22,7 @@ from trick_envs import BatchEnv, make_agent
 from trick_envs.agents.program import ProgramError, position
 from trick_envs.engine.registry import load_game
 from trick_envs.errors import InputError
-from trick_envs.matches.loop import play_match, play_out
+from trick_envs.matches.loop import finish_match, play_match
 from trick_envs.matches.match import Match
 
 LOWEST = f"program:{Path(__file__).with_name('lowest_player.py')}"
@@ -106,7 +106,7 @@ def test_a_question_has_the_tricks_in_order_where_it_is_known(name, tmp_path):
     )
     agent, greedy = make_agent(f"program:{player}", game), make_agent("greedy", game)
     match = Match(game, 5)
-    play_out(match, {seat: agent if seat == 1 else greedy for seat in range(game.num_players)})
+    finish_match(match, {seat: agent if seat == 1 else greedy for seat in range(game.num_players)})
     again, expected = Match(game, 5), []
     for seat, action in [each for deal in match.deals for each in deal.actions]:
         number = len(again.deals)

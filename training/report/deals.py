@@ -13,7 +13,7 @@ from trick_envs.engine.game import Game
 from trick_envs.engine.registry import load_game
 from trick_envs.evaluation.duplicate import lineups
 from trick_envs.evaluation.seeds import Purpose, match_seeds, player_seeds
-from trick_envs.matches.loop import play_out
+from trick_envs.matches.loop import finish_match
 from trick_envs.matches.match import Match
 from trick_envs.matches.seating import seatings
 
@@ -89,7 +89,7 @@ def replayed(
     seats = lineup[np.flatnonzero(lineup[:, difference.seat] == 0)[0]]
     cards = int(match_seeds(purpose, seed, difference.deal, 1)[0])
     match = Match(load_game(game.name, game.num_players, 1, **game.options), cards)
-    play_out(match, {seat: players[who] for seat, who in enumerate(seats)})
+    finish_match(match, {seat: players[who] for seat, who in enumerate(seats)})
     match.notes["players"] = [(POLICY, players[1].name)[who] for who in seats]
     return cast(dict[str, Any], match.record())
 

@@ -72,14 +72,14 @@ def play_match(
         num_deals: exact length; ``None`` plays the original's.
     """
     match = Match(load_game(game, num_players, num_deals), checked_seed(seed))
-    play_out(match, agents)
+    finish_match(match, agents)
     return match.record()
 
 
-def play_out(match: Match, agents: Mapping[int, Agent]) -> None:
+def finish_match(match: Match, agents: Mapping[int, Agent]) -> None:
     """Plays a match to its end, with a player for every seat."""
-
-    play_on(match, lambda seat: choose_action(match, agents[seat]))
+    while not match.over:
+        match.step(choose_action(match, agents[match.seat]))
 
 
 def choose_action(match: Match, agent: Agent | HistoryAgent) -> int:

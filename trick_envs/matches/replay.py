@@ -101,9 +101,9 @@ def start_match(record: Mapping[str, Any] | Record) -> Match:
     """
     if not isinstance(record, Mapping):
         raise InputError(f"a record: expected a dict such as record() returns, not {type(record).__name__}")
-    for key, kind in _NEEDED.items():
-        if not isinstance(record.get(key), kind):
-            raise InputError(f"a match record has {key!r}, a {kind.__name__}; found {record.get(key)!r}")
+    for key, expected in _NEEDED.items():
+        if not isinstance(record.get(key), expected):
+            raise InputError(f"a match record has {key!r}, a {expected.__name__}; found {record.get(key)!r}")
     options, seed = record.get("options", {}), record.get("seed")
     if not isinstance(options, Mapping):
         raise InputError(f"a match record has 'options', a dict; found {options!r}")

@@ -194,10 +194,10 @@ class DealObserver:
 
 def _visible(position: Position, player: int) -> Iterable[tuple[str, list[int]]]:
     """The places with the cards in them that a player knows to be there; the table is told card by card."""
-    game, kinds = position.game, position.game.type.places
+    game, declared = position.game, position.game.type.places
     seen = {*members(tuple(position.record["seen"][0][player].tolist()))}
     for place, some in places(game, position.record).items():
-        open_to_it = kinds[place.partition(" ")[0]].open or place == f"hand {player}"
+        open_to_it = declared[place.partition(" ")[0]].open or place == f"hand {player}"
         if place != "table":
             yield place, some if open_to_it else [card for card in some if card in seen]
 

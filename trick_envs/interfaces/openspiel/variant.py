@@ -69,10 +69,10 @@ def load_variant(
     name: str, num_players: int, suits: int, ranks: int, hand_size: int, options: tuple[tuple[str, bool], ...] = ()
 ) -> Variant:
     """Makes a variant; ``small`` describes the arguments and the errors."""
-    kind = game_type(name)
+    declared = game_type(name)
     if name not in NAMES:
         raise InputError(f"{name} has no small variants, its rules need the whole deck: choose {' or '.join(NAMES)}")
-    allowed = kind.players
+    allowed = declared.players
     _check("num_players", num_players, 2, max(allowed))
     whole = load_game(name, min(allowed, key=lambda players: abs(players - num_players)), 1, **dict(options))
     _check("suits", suits, 1, len(whole.deck.suits))
@@ -81,7 +81,7 @@ def load_variant(
     _check("hand_size", hand_size, 1, deck.size // num_players)
     if (hands := math.comb(deck.size, hand_size)) > MOST_HANDS:
         raise InputError(f"hand_size: {deck.size} cards make {hands:,} hands, expected {MOST_HANDS:,} at most")
-    variant = Variant(kind, num_players, whole.options, deck, hand_size)
+    variant = Variant(declared, num_players, whole.options, deck, hand_size)
     _check_leads(variant)
     return variant
 
