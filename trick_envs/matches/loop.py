@@ -1,8 +1,8 @@
-"""The loops that play: one game until the learner is to act, a whole match, and many games in lock step."""
+"""The loops that play: a whole match, and many games in lock step."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -22,16 +22,6 @@ from trick_envs.matches.record import Record
 NOBODY = -1
 
 
-class Table(Protocol):
-    """One game: a ``Match``, or an AEC environment."""
-
-    @property
-    def phase(self) -> str: ...
-    @property
-    def states(self) -> States: ...
-    def step(self, action: int) -> None: ...
-
-
 class Tables(Protocol):
     """Many games in lock step: a ``BatchEnv``."""
 
@@ -45,18 +35,6 @@ class Tables(Protocol):
     @property
     def knows_order(self) -> bool: ...
     def plays(self) -> Events: ...
-
-
-def play_on(table: Table, choose: Callable[[int], int], learner: int = NOBODY) -> None:
-    """Plays until the learner is to act or the match is over.
-
-    Args:
-        table: the game.
-        choose: the action of a seat that is to act.
-        learner: the seat to stop at, if any.
-    """
-    while table.phase != "over" and (seat := int(table.states["seat"][0])) != learner:
-        table.step(choose(seat))
 
 
 def play_match(
