@@ -7,6 +7,7 @@ import importlib
 import pickle
 import subprocess
 import sys
+import threading
 import warnings
 
 import gymnasium
@@ -29,7 +30,11 @@ CONTRACT = {
     "trick_envs/TrickyExpress-v0": "tricky_express",
     "trick_envs/Hearts-v0": "hearts",
 }
-REGISTERED = {name: spec.kwargs["game"] for name, spec in gymnasium.registry.items() if name.startswith("trick_envs/")}
+REGISTERED = {
+    name: spec.kwargs["game"]
+    for name, spec in gymnasium.registry.items()
+    if name.startswith("trick_envs/") and spec.vector_entry_point  # text environments have none
+}
 every_game = pytest.mark.parametrize("name", REGISTERED)
 
 
@@ -542,6 +547,52 @@ def test_instead_of_an_illegal_action_a_random_legal_one_is_played(name):
 def test_a_step_before_reset_is_an_error():
     with pytest.raises(ResetNeeded):
         make().unwrapped.step(0)
+
+
+# --- who has the same opponent ------------------------------------------------------------------------------------
+
+
+class Dice:
+    """Plays a random card, from a generator of its own."""
+
+    def __init__(self, name="dice"):
+        self.name, self.rng = name, np.random.default_rng(0)
+
+    def seed(self, seed):
+        self.rng = np.random.default_rng(seed)
+
+    def act(self, observations, action_masks, states=None):
+        return np.array([self.rng.choice(np.flatnonzero(mask)) for mask in action_masks])
+
+
+def plays_of(envs, seeds):
+    """Steps through environments side by side; the records."""
+    infos = [env.reset(seed=seed)[1] for env, seed in zip(envs, seeds, strict=True)]
+    for _ in range(6):
+        infos = [env.step(int(info["action_mask"].argmax()))[4] for env, info in zip(envs, infos, strict=True)]
+    return [env.unwrapped.record() for env in envs]
+
+
+@pytest.mark.parametrize("spec", ["random", "pimc:3", None])
+def test_environments_with_the_same_agent_object_play_as_if_each_were_alone(spec):
+    agent = Dice() if spec is None else make_agent(spec, make().unwrapped.game, seed=4)
+    alone = [plays_of([make(opponents=agent)], [seed])[0] for seed in (1, 2, 3)]
+    assert plays_of([make(opponents=agent) for _ in range(3)], [1, 2, 3]) == alone
+
+
+def test_an_agent_is_not_taken_for_a_spec_that_it_is_called_by():
+    opponents = [Dice("random:7"), "pimc:2", Dice("pimc:2"), "pimc:2"]
+    env = make(opponents=opponents, seat=0)
+    players, agents = env.unwrapped._learners.opponents.players, env.unwrapped._learners.opponents.agents
+    assert players.tolist() == [0, 1, 2, 1]
+    assert [type(agent).__name__ for agent in agents] == ["Dice", "SearchAgent", "Dice"]
+
+
+def test_an_agent_that_cannot_be_copied_is_refused_in_words():
+    agent = Dice()
+    agent.lock = threading.Lock()
+    with pytest.raises(ValueError, match=r"cannot be copied .TypeError.*: pass a spec, or a function"):
+        make(opponents=agent)
 
 
 # --- masks --------------------------------------------------------------------------------------------------------

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import inspect
 import json
+import pickle
 import types
 from collections.abc import Callable
 from pathlib import Path
@@ -16,11 +19,13 @@ from helpers import make, play_randomly
 from trick_envs import BatchEnv, IllegalAction
 from trick_envs.engine import hooks
 from trick_envs.engine.cards import members
+from trick_envs.engine.declaration import TAKEN
 from trick_envs.engine.kernels.binding import bind_kernels
 from trick_envs.engine.kernels.seats import ILLEGAL_MODES
 from trick_envs.engine.registry import game_type, load_game
 from trick_envs.errors import InputError, InputTypeError, InvalidAction
 from trick_envs.matches import match as matches
+from trick_envs.view import table_view
 
 # --- batches and vectors ------------------------------------------------------------------------------------------
 
@@ -96,15 +101,15 @@ PEPPER = "trick_envs/Pepper-v0"
 class Single:
     """One way to step one game; ``takes`` plays an action there."""
 
-    def __init__(self, kind: str) -> None:
-        self.kind, options = kind, {"num_players": 5}
+    def __init__(self, kind: str, **more: Any) -> None:
+        self.kind, options = kind, {"num_players": 5, **more}
         if kind in ("env", "raw_env"):
-            self.env = make("pepper", 5, raw=kind == "raw_env")
+            self.env = make("pepper", 5, raw=kind == "raw_env", **more)
             self.env.reset(seed=3)
         elif kind == "match":
             self.env = matches.Match(load_game("pepper", 5), 3)
         elif kind == "batch":
-            self.env = BatchEnv("pepper", 1, 5)
+            self.env = BatchEnv("pepper", 1, **options)
             self.env.reset(seed=3)
         elif kind == "vector":
             self.env = gymnasium.make_vec(PEPPER, 1, "vector_entry_point", seat=0, **options)
@@ -176,6 +181,90 @@ def test_a_number_of_no_card_is_told_so(action: Any) -> None:
         with pytest.raises((IllegalAction, AssertionError)):
             game.takes(action)
         assert game.position() == before
+
+
+# --- seats and games that are not there -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("wrong", [-1, 5, 99, True, 1.0, "1", None])
+def test_no_index_leads_to_another_seat_or_game(wrong: Any) -> None:
+    games = BatchEnv("pepper", 5, 5, observation="history")
+    games.reset(seed=1)
+    env = gymnasium.make_vec(PEPPER, 5, "vector_entry_point", observation="history").unwrapped
+    env.reset(seed=1)
+    single, aec = gymnasium.make(PEPPER).unwrapped, make("pepper", 5)
+    single.reset(seed=1)
+    aec.reset(seed=1)
+    calls: list[Callable[[], Any]] = [
+        lambda: games.history(wrong, 0),
+        lambda: games.history(0, wrong),
+        lambda: env.history(wrong, 0),
+        lambda: games.game.resample(games.states, wrong, np.random.default_rng(0)),
+        lambda: aec.history(wrong),
+        lambda: aec.observe(wrong),
+        lambda: make("pepper", 5, render_view=-2 if wrong is None else wrong),
+    ]
+    if wrong is not None:
+        calls += [
+            lambda: games.plays(wrong),
+            lambda: env.history(0, wrong),
+            lambda: single.history(wrong),
+            lambda: table_view(games.game, games.states, wrong),
+            lambda: single.reset(options={"seat": wrong}),
+            lambda: env.reset(options={"dealer": wrong}),
+        ]
+    for call in calls:
+        with pytest.raises(InputError, match=f"expected .*, not {wrong!r}|render_view: .* not -2"):
+            call()
+
+
+@pytest.mark.parametrize("wrong", [-1, 2, [0, 5], np.int64(-1)])
+def test_the_games_of_a_vec_env_are_named_by_their_numbers(wrong: Any) -> None:
+    sb3 = pytest.importorskip("trick_envs.interfaces.sb3")
+    games = sb3.make_vec_env(PEPPER, 2)
+    games.reset()
+    for call in (lambda: games.env_method("action_masks", indices=wrong), lambda: games.get_attr("seat", wrong)):
+        with pytest.raises(InputError, match="indices: expected a whole number of 0 to 1, not"):
+            call()
+    assert len(games.env_method("action_masks", indices=np.int64(1))) == 1
+
+
+def test_no_option_of_a_game_is_called_as_an_argument_of_an_environment() -> None:
+    from trick_envs.interfaces.aec import RawEnv
+    from trick_envs.interfaces.options import SEAT_OPTIONS
+    from trick_envs.interfaces.text import TextEnv
+    from trick_envs.interfaces.vector import VectorSeatEnv
+
+    found = {"self", "seed", "observations", *SEAT_OPTIONS}
+    for made in (BatchEnv, RawEnv, VectorSeatEnv, TextEnv, load_game):
+        found |= {*inspect.signature(made).parameters}
+    assert found == TAKEN
+
+
+# --- copies that cannot be written ----------------------------------------------------------------------------------
+
+
+def through_a_store(thing: Any) -> Any:
+    """A copy as Ray's object store gives it: its buffers are outside of the pickle, and read-only."""
+    buffers: list[Any] = []
+    data = pickle.dumps(thing, protocol=5, buffer_callback=buffers.append)
+    return pickle.loads(data, buffers=[bytes(buffer.raw()) for buffer in buffers])
+
+
+@pytest.mark.parametrize("observation", ["position", "history"])
+@pytest.mark.parametrize("kind", INTERFACES)
+def test_a_copy_with_read_only_arrays_plays_on_like_its_original(kind: str, observation: str) -> None:
+    if observation == "history" and kind == "match":
+        return
+    game = Single(kind, **({} if kind == "match" else {"observation": observation}))
+    if kind == "sb3":
+        game.env = game.env.venv  # its monitor cannot be pickled
+    twin = copy.copy(game)
+    twin.env = through_a_store(game.env)
+    for _ in range(7):
+        game.takes(game.legal())
+        twin.takes(twin.legal())
+        assert twin.position() == game.position()
 
 
 # --- the AEC environment and saved matches --------------------------------------------------------------------------

@@ -156,22 +156,75 @@ def test_without_a_display_people_get_text(monkeypatch, capsys):
 
 
 def test_a_window_shows_the_picture_and_can_be_closed_and_copied(monkeypatch, capsys):
-    pygame = pytest.importorskip("pygame")
+    pytest.importorskip("pygame")
     monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
     env = make("pepper", render_mode="human")
     env.reset(seed=1)
     env.step(int(env.observe(env.agent_selection)["action_mask"].argmax()))
-    shown = pygame.surfarray.array3d(pygame.display.get_surface()).swapaxes(0, 1)
-    np.testing.assert_array_equal(shown, rgb_array(match_view(env._match)))
+    np.testing.assert_array_equal(on_screen(env), rgb_array(match_view(env._match)))
     assert capsys.readouterr().out == ""
     twins = copy.deepcopy(env), pickle.loads(pickle.dumps(env))
     env.close()
-    assert not pygame.display.get_init()
+    assert not window._open
     for twin in twins:
         twin.render()
-        assert pygame.display.get_surface() is not None
+        assert on_screen(twin) is not None
         twin.close()
         twin.close()
+    assert not window._open
+
+
+def on_screen(env):
+    """What the window of an environment shows."""
+    pygame = pytest.importorskip("pygame")
+    surface = env._rendering._window._window.get_surface()
+    return pygame.surfarray.array3d(surface).swapaxes(0, 1)
+
+
+def two_windows(monkeypatch):
+    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
+    pair = [make("pepper", render_mode="human") for _ in range(2)]
+    for seed, env in enumerate(pair):
+        env.reset(seed=seed)
+        step(env)
+    return pair
+
+
+def step(env):
+    env.step(int(env.observe(env.agent_selection)["action_mask"].argmax()))
+
+
+def test_a_window_is_nothing_to_the_other_windows_of_a_process(monkeypatch, capsys):
+    pygame = pytest.importorskip("pygame")
+    one, other = two_windows(monkeypatch)
+    for env in (one, other):
+        np.testing.assert_array_equal(on_screen(env), rgb_array(match_view(env._match)))
+    other.close()
+    step(one)
+    np.testing.assert_array_equal(on_screen(one), rgb_array(match_view(one._match)))
+    pygame.quit()  # somebody else's close()
+    step(one)
+    np.testing.assert_array_equal(on_screen(one), rgb_array(match_view(one._match)))
+    one.close()
+    assert capsys.readouterr().out == ""
+
+
+def test_who_presses_the_cross_of_a_window_closes_this_one_and_the_match_goes_on(monkeypatch, capsys):
+    pygame = pytest.importorskip("pygame")
+    one, other = two_windows(monkeypatch)
+    pygame.event.post(pygame.event.Event(pygame.WINDOWCLOSE, window=one._rendering._window._window))
+    step(other)
+    assert one._rendering._window.shut
+    assert one._rendering._window._window is None
+    step(one)
+    assert one._rendering._window._window is None
+    np.testing.assert_array_equal(on_screen(other), rgb_array(match_view(other._match)))
+    one.close()
+    one.render()  # asked for again
+    np.testing.assert_array_equal(on_screen(one), rgb_array(match_view(one._match)))
+    one.close()
+    other.close()
+    assert capsys.readouterr().out == ""
 
 
 def test_text_and_notebooks_need_no_graphical_library():

@@ -31,10 +31,15 @@ from trick_envs.errors import InputError
 
 MAX_DEALS = 10_000
 MAX_SUITS_AND_RANKS = 62  # a card of an observation is one bit for its suit and one for its rank, in one signed word
-TAKEN = (
-    "self", "game", "num_players", "num_deals", "num_envs", "num_threads", "reward", "render_mode", "seat", "opponents",
-    "illegal", "autoreset_mode", "seed", "options", "observations",
-)  # fmt: skip  # arguments of the environments, which an option of a game cannot be called
+# What an option of a game cannot be called: every argument of an environment. A test reads them off the constructors.
+TAKEN = frozenset(
+    {
+        *("self", "name", "game", "seed", "options", "observations", "num_players", "num_deals"),
+        *("num_envs", "num_threads", "autoreset_mode", "bad_answers", "retries", "loss"),
+        *("reward", "render_mode", "render_view", "observation"),
+        *("seat", "opponents", "illegal", "mask_key", "observation_key", "end_mask"),
+    }
+)
 
 
 class Declaration(Protocol):

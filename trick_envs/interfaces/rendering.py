@@ -71,7 +71,7 @@ class Rendering:
             return rgb_array(view)
         if self._window is None:
             self._window = Window(view.title, FPS)
-        if self._window.open:
+        if self._window.possible:
             self._window.show(rgb_array(view))
         else:
             print(ansi(view, color=sys.stdout.isatty()))

@@ -14,20 +14,23 @@ _HIDDEN = ("offscreen", "dummy")  # what SDL falls back to without a display
 
 
 class Window:
-    """A window that shows pictures. It stays closed, and says so once, where none can be opened.
+    """A window that shows pictures; others of this process do not matter to it, nor it to them.
+
+    Where none can be opened, it says so once. One that its user has closed stays closed.
 
     Attributes:
-        open: whether there is a window.
+        possible: whether there can be a window.
+        shut: whether its user has closed it.
     """
 
-    open = False
     _told = False  # by any window
 
     def __init__(self, title: str, fps: int) -> None:
         self._title, self._fps = title, fps
-        self._screen: Any = None
+        self._window: Any = None
+        self.shut = False
         reason = self._why_not()
-        self.open = not reason
+        self.possible = not reason
         if reason and not Window._told:
             Window._told = True
             gymnasium.logger.warn(f"render_mode='human' prints text, because {reason}")
@@ -40,6 +43,8 @@ class Window:
         os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
         import pygame
 
+        if not hasattr(pygame, "Window"):
+            return "pygame is too old (for a window: pip install 'pygame-ce>=2.5')"
         try:
             pygame.display.init()
         except pygame.error as error:
@@ -53,19 +58,42 @@ class Window:
         """Shows ``(H, W, 3) uint8``, and waits so that there are no more than so many pictures a second."""
         import pygame
 
-        if self._screen is None:
-            self._screen = pygame.display.set_mode((pixels.shape[1], pixels.shape[0]))
-            pygame.display.set_caption(self._title)
+        if not pygame.display.get_init():  # somebody else has ended pygame, and all windows with it
+            pygame.display.init()
+            self._window = None
+        _look_for_closed_windows()
+        if self.shut:
+            return
+        if self._window is None:
+            self._window = pygame.Window(self._title, (pixels.shape[1], pixels.shape[0]))
+            _open[self._window.id] = self
             self._clock = pygame.time.Clock()
-        pygame.event.pump()
-        self._screen.blit(pygame.surfarray.make_surface(pixels.swapaxes(0, 1)), (0, 0))
-        pygame.display.flip()
+        self._window.get_surface().blit(pygame.surfarray.make_surface(pixels.swapaxes(0, 1)), (0, 0))
+        self._window.flip()
         self._clock.tick(self._fps)
 
     def close(self) -> None:
         """Closes the window."""
-        if self.open:
+        window, self._window = self._window, None
+        if window is not None:
             import pygame
 
-            pygame.display.quit()
-            self.open, self._screen = False, None
+            if _open.get(window.id) is self:
+                del _open[window.id]
+            if pygame.display.get_init():
+                window.destroy()
+
+
+_open: dict[int, Window] = {}  # the windows on the screen, by their numbers
+
+
+def _look_for_closed_windows() -> None:
+    """Closes those whose cross has been pressed; all other events stay where they are."""
+    import pygame
+
+    pygame.event.pump()
+    for event in pygame.event.get(pygame.WINDOWCLOSE):
+        shown = _open.get(getattr(event.window, "id", -1))
+        if shown is not None:
+            shown.shut = True
+            shown.close()
