@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-os.environ["NUMBA_DISABLE_JIT"] = "1"  # rules are plain functions then, which autodoc understands; and nothing compiles
+os.environ["TRICK_ENVS_COMPILE"] = "never"
 sys.path.insert(0, str(Path(__file__).parent))
 
 import pages
@@ -58,8 +58,8 @@ OTHERS = (
 )
 nitpick_ignore_regex = [("py:.*", rf"({OTHERS})(\..*)?")]
 nitpick_ignore = [
-    ("py:class", "trick_envs.engine.compile.F"),  # a type variable
-    ("py:class", "trick_envs.engine.kernels.binding.Kernels"),
+    ("py:class", "trick_envs.engine.build.rule.F"),  # a type variable
+    ("py:class", "trick_envs.engine.build.kernels.Kernels"),
     ("py:class", "Plays"),  # an alias
     ("py:class", "Table"),  # of rich
 ]

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from trick_envs.agents import make_agent
 from trick_envs.agents.pretrained import pretrained_players
+from trick_envs.engine.build.digest import sources_digest
 from trick_envs.engine.registry import game_names, game_type, load_game
 from trick_envs.matches.loop import play_match
 from trick_envs.play.web.export import replay_page
-from trick_envs.sources import sources_digest
 
 SEED = 3
 

@@ -33,6 +33,7 @@ import trick_envs
 from trick_envs import cli, make_agent
 from trick_envs.agents.policy_files import PolicyFiles
 from trick_envs.cli import app
+from trick_envs.engine.build.digest import sources_digest
 from trick_envs.engine.registry import load_game
 from trick_envs.errors import FolderInUseError, InputError
 from trick_envs.evaluation import duplicate as evaluation
@@ -57,7 +58,6 @@ from trick_envs.evaluation.duplicate import evaluate, short_name
 from trick_envs.evaluation.intervals import half_width_95, half_width_at_any_time_95
 from trick_envs.evaluation.seeds import Purpose
 from trick_envs.files import locked
-from trick_envs.sources import sources_digest
 
 GAME = load_game("donguri", 3, 1)
 

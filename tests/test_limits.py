@@ -15,7 +15,8 @@ from widest_game.rules import DECKS, SUITS
 
 from trick_envs import BatchEnv
 from trick_envs.discovery import game_names, plug_ins
-from trick_envs.engine import plain, registry, table
+from trick_envs.engine import registry, table
+from trick_envs.engine.build import twin
 from trick_envs.engine.cards import WORD, Deck, members
 from trick_envs.engine.declaration import MAX_SUITS_AND_RANKS
 from trick_envs.engine.game import GAMES_BY_NAME
@@ -113,19 +114,19 @@ def test_the_largest_decks_and_the_most_players_are_played_as_the_rules_say(play
 def test_plain_python_gives_the_same_bits_at_the_limits(players: int) -> None:
     games, rng = BatchEnv("widest", 2, players), np.random.default_rng(0)
     games.reset(5)
-    game, twin, every = games.game, games.game.kernels._plain, np.arange(2)
+    game, plain, every = games.game, games.game.kernels.plain, np.arange(2)
     states, seats, named = np.zeros(2, game.dtype), np.zeros(2, np.int64), np.zeros((2, 2), np.int64)
     seen, masks = np.zeros_like(games.observations), np.zeros_like(games.action_masks)
     rewards, terminated = np.zeros_like(games.rewards), np.zeros_like(games.terminated)
-    plain.call(twin["reset_batch"], (states, game.template, np.array([5, 6], np.uint64)))
-    plain.call(twin["observe_batch"], (states, seen, masks, seats))
+    twin.call(plain["reset_batch"], (states, game.template, np.array([5, 6], np.uint64)))
+    twin.call(plain["observe_batch"], (states, seen, masks, seats))
     for _ in range(DECKS[players].size):
         assert states.tobytes() == games.states.tobytes()
         assert (seen == games.observations).all()
         assert (masks == games.action_masks).all()
         actions = chosen(masks, rng)
         last = 0, seen, masks, seats, rewards, terminated, named
-        plain.call(twin["step_rows"], (states, game.template, every, actions, *last))
+        twin.call(plain["step_rows"], (states, game.template, every, actions, *last))
         games.step(actions)
     assert terminated.all()
     assert (rewards == games.rewards).all()
@@ -165,9 +166,7 @@ def test_suits_and_ranks_are_told_from_the_number_of_a_card_in_every_deck(copies
         state: Any = SimpleNamespace(
             copies=copies, kinds=deck.kinds, num_ranks=ranks, num_suits=suits, inverse=-(-(2**16) // ranks)
         )
-        suit, rank, suit_cards, higher = (
-            plain.twin_of_rule(each) for each in (table.suit, table.rank, table.suit_cards, table.higher)
-        )
+        suit, rank, suit_cards, higher = table.suit, table.rank, table.suit_cards, table.higher
         by_suit = [{card for card in deck.cards if deck.kind(card) // ranks == each} for each in range(suits)]
         whole = [sum(1 << card - WORD * word for card in deck.cards if card // WORD == word) for word in (0, 1)]
         for each, same in enumerate(by_suit):

@@ -20,7 +20,6 @@ from trick_envs import BatchEnv, IllegalAction
 from trick_envs.engine import hooks
 from trick_envs.engine.cards import members
 from trick_envs.engine.declaration import TAKEN
-from trick_envs.engine.kernels.binding import bind_kernels
 from trick_envs.engine.kernels.seats import ILLEGAL_MODES
 from trick_envs.engine.registry import game_type, load_game
 from trick_envs.errors import InputError, InputTypeError, InvalidAction
@@ -339,17 +338,17 @@ def hook(name: str, module: types.ModuleType) -> None:
 
 
 def test_a_game_that_lacks_a_hook_or_defines_one_twice_is_told_which() -> None:
-    kind, rules, more = game_type("pepper"), types.ModuleType("rules"), types.ModuleType("more")
+    rules, more = types.ModuleType("rules"), types.ModuleType("more")
 
     def bind(*modules: types.ModuleType) -> Any:
-        return bind_kernels(modules, "made_up", "Made up", kind.folder, kind.phases, False, lambda: False)
+        return hooks.hooks_of("made_up", modules)
 
     for name in hooks.REQUIRED[:-1]:
         hook(name, rules)
     with pytest.raises(InputTypeError, match=r"made_up: no module of it defines evaluate_card\(\)"):
         bind(rules)
     hook("evaluate_card", more)
-    assert bind(rules, more).evaluate_card is more.evaluate_card
+    assert bind(rules, more)["evaluate_card"] is more.evaluate_card
     hook("legal", more)
     with pytest.raises(InputTypeError, match=r"made_up: legal\(\) is defined in more than one of its modules"):
         bind(rules, more)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import types
 from collections import Counter
 from typing import Any
 
@@ -13,16 +14,16 @@ from test_twin_worlds import hidden_from, hidden_swaps, positions
 
 from trick_envs.agents import make_agent
 from trick_envs.agents.search import SearchAgent
-from trick_envs.engine import plain
 from trick_envs.engine.batch import BatchEnv
+from trick_envs.engine.build.twin import call
 from trick_envs.engine.cards import members
 from trick_envs.engine.game import Game
 from trick_envs.engine.inspect import places
 from trick_envs.engine.kernels.playing import MATCH_ENDED
 from trick_envs.engine.registry import load_game
-from trick_envs.engine.rng import decision_bits_batch
+from trick_envs.engine.rng import decision_bits_of
 from trick_envs.engine.search.playouts import COMPARISON
-from trick_envs.engine.search.worlds import ROWS, WIDTH, deal_unseen
+from trick_envs.engine.search.worlds import ROWS, WIDTH
 from trick_envs.engine.state import copy_states
 from trick_envs.engine.table import card_of_flags
 from trick_envs.games.double_deck_whist.rules import first_in_stock
@@ -95,12 +96,13 @@ def test_a_drawn_world_is_as_good_as_a_dealt_one(name: str, players: int) -> Non
 def test_a_world_that_is_never_accepted_still_has_every_card_once_and_looks_the_same(name: str) -> None:
     """After ``TRIES`` rejections cards go anywhere, whatever play has shown; here at once, in plain Python."""
     game = load_game(name, None, 1)
-    deal = plain.twin_of_kernel(deal_unseen, {**game.kernels._plain, "TRIES": 0})
+    copy = game.kernels.plain["deal_unseen"]
+    deal = types.FunctionType(copy.__code__, {**copy.__globals__, "TRIES": 0})
     moved = 0
     for number, states in enumerate(random_positions(game, 3, 12)):
         world, seat = states.copy(), number % game.num_players
         streams, work = np.full(1, number, np.uint64), np.zeros((ROWS, WIDTH), np.int64)
-        plain.call(lambda all_, *given: deal(all_[0], *given), (world, seat, streams, 0, work))
+        call(lambda all_, *given: deal(all_[0], *given), (world, seat, streams, 0, work))
         before, after = places(game, states), places(game, world)
         assert {place: len(found) for place, found in after.items()} == {p: len(c) for p, c in before.items()}
         assert sorted(c for found in after.values() for c in found) == sorted(game.deck.cards)
@@ -349,9 +351,9 @@ def test_every_decision_of_a_match_has_random_numbers_of_its_own(name: str) -> N
     """Searches and sampling players derive them by one function; in Tricky Express the passes do not share them."""
     game, found = load_game(name, num_deals=2), []
     for states in random_positions(game, seed=8, every=1):
-        streams, bits = np.zeros(1, np.uint64), np.zeros(1, np.uint64)
+        streams = np.zeros(1, np.uint64)
         game.kernels.begin_decision(states, 0, np.uint64(3), streams, np.zeros(WIDTH, COMPARISON))
-        decision_bits_batch(states, np.uint64(3), bits)
+        bits = decision_bits_of(states, np.uint64(3))
         assert streams[0] == bits[0]
         found.append(int(bits[0]))
     assert len(set(found)) == len(found) > 40

@@ -7,21 +7,28 @@ import importlib
 import json
 import os
 import pickle
+import re
+import shutil
+import signal
 import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 from typing import Any
 
+import numba
 import numpy as np
 import pytest
+from filelock import FileLock
 from helpers import every_game, every_table, make, play_randomly
 
 from trick_envs import BatchEnv
-from trick_envs.engine import background, changeover, plain
-from trick_envs.engine.changeover import Switch
+from trick_envs.engine.build import child, process, twin
+from trick_envs.engine.build.digest import reached_digest, sources_digest
+from trick_envs.engine.build.kernels import Kernels, Switch
+from trick_envs.engine.build.rule import KERNELS
 from trick_envs.engine.game import Game
-from trick_envs.engine.kernels import binding
 from trick_envs.engine.kernels.observing import ROOM_BEHIND
 from trick_envs.engine.registry import game_type, load_game
 from trick_envs.engine.search.playouts import COMPARISON
@@ -29,49 +36,60 @@ from trick_envs.engine.state import OVER
 from trick_envs.engine.table import power
 from trick_envs.interfaces.aec import RawEnv
 
-pytestmark = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="nothing is compiled")
+POSIX = pytest.mark.skipif(os.name != "posix", reason="signals, or a script as interpreter")
 
 
-class Compiler:
-    """Stands for the processes that compile: orders are done when a test says so."""
+class Cold:
+    """An empty compile cache, for which another process seems to compile: code arrives when a test says so."""
 
-    def __init__(self) -> None:
-        self.orders: list[background.Order] = []
-        self.names: list[str] = []
+    def __init__(self, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.root, self._patch = root, monkeypatch
+        self._lock = FileLock(root / "compiler.lock")
+        self._lock.acquire()
 
-    def ask(self, name: tuple[str, ...], arguments: Any, urgent: bool = False) -> background.Order:
-        self.orders.append(background.Order())
-        self.names.append(name[-1])
-        return self.orders[-1]
+    def kernels(self, game: Game) -> Kernels:
+        """Kernels of a game that have never run, and are not compiled in this cache."""
+        known = game.kernels
+        assert known.folder.parent != self.root
+        self._patch.setenv("TRICK_ENVS_CACHE", str(self.root))
+        self._patch.delenv("TRICK_ENVS_COMPILE", raising=False)
+        self._patch.delitem(game.type._kernels, game.num_players)
+        kernels = game.kernels
+        assert kernels is not known
+        assert kernels.folder.parent == self.root
+        self._known = known
+        return kernels
 
-    def finish(self) -> None:
-        for order in self.orders:
-            order.finish(background.DONE)
+    def finish(self, kernels: Kernels, *names: str) -> None:
+        """Machine code is there, of all kernels that have been called; it is what other tests run."""
+        for name in names or kernels._switches:
+            target = kernels.file(KERNELS[name].function)
+            if not target.exists():
+                self._known._switch(name).change_over()
+                shutil.copy(self._known.file(KERNELS[name].function), target)
+
+    def stop(self) -> None:
+        """The other process is gone."""
+        self._lock.release()
 
 
 @pytest.fixture
-def compiler(monkeypatch: pytest.MonkeyPatch) -> Compiler:
-    """An empty compile cache, as far as anybody can tell, and a compiler that waits for a word."""
-    stands = Compiler()
-    monkeypatch.delenv("TRICK_ENVS_COMPILE", raising=False)
-    monkeypatch.setattr(background, "ask", stands.ask)
-    monkeypatch.setattr(changeover, "is_cached", lambda function, folder: False)
-    return stands
+def cold(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
+    compiler = Cold(tmp_path, monkeypatch)
+    yield compiler
+    compiler.stop()
 
 
-def fresh(game: Game, monkeypatch: pytest.MonkeyPatch) -> binding.Kernels:
-    """Kernels of a game that have never run."""
-    one, known = game.type, game.kernels
-    kernels = binding.bind_kernels(
-        one.modules, known._name, one.title, one.folder, one.phases, one.hands_seen, lambda: True
-    )
-    vars(kernels).update(_inner=known._inner, _outer=known._outer)  # which need not be loaded again
-    monkeypatch.setitem(one._kernels, game.num_players, kernels)
-    return kernels
+def running_plain(kernels: Kernels) -> set[str]:
+    return {name for name, each in kernels._switches.items() if each.in_plain_python}
 
 
-def running_plain(kernels: binding.Kernels) -> set[str]:
-    return {name for name, each in vars(kernels).items() if isinstance(each, Switch) and each.in_plain_python}
+def interpreter(folder: Path, script: str) -> str:
+    """A program that takes the place of the Python interpreter."""
+    file = folder / "python3-of-a-test"
+    file.write_text(f"#!/bin/sh\n{script}\n")
+    file.chmod(0o755)
+    return str(file)
 
 
 def trace(env: RawEnv, steps: int) -> list[Any]:
@@ -87,11 +105,11 @@ def trace(env: RawEnv, steps: int) -> list[Any]:
 
 
 @every_table
-def test_plain_python_and_machine_code_give_the_same_bits(name, players, compiler, monkeypatch):
+def test_plain_python_and_machine_code_give_the_same_bits(name, players, cold):
     expected_env = make(name, players, num_deals=2)
     expected_env.reset(seed=11)
     expected = trace(expected_env, 10**6)
-    kernels = fresh(expected_env.game, monkeypatch)
+    kernels = cold.kernels(expected_env.game)
     env = make(name, players, num_deals=2)
     env.reset(seed=11)
     assert trace(env, 10**6) == expected
@@ -100,12 +118,12 @@ def test_plain_python_and_machine_code_give_the_same_bits(name, players, compile
 
 
 @every_game
-def test_a_match_is_the_same_wherever_it_changes_over(name, compiler, monkeypatch):
+def test_a_match_is_the_same_wherever_it_changes_over(name, cold):
     """The plays before the change in plain Python, those after it compiled: after every number of plays."""
     game = load_game(name, num_deals=1)
     names = ("start_match", "observe_float", "step_one")
-    compiled = {name: game.kernels.compiled(binding._KERNELS[name]) for name in names}
-    kernels = fresh(game, monkeypatch)
+    compiled = {name: game.kernels._switch(name).change_over() for name in names}
+    kernels = cold.kernels(game)
 
     def play(functions: Any, states: Any, steps: int) -> list[bytes]:
         found = []
@@ -137,26 +155,25 @@ def test_a_match_is_the_same_wherever_it_changes_over(name, compiler, monkeypatc
 
 
 @pytest.mark.parametrize("steps", [0, 1, 2, 59, 60])
-def test_an_environment_changes_over_between_two_steps(steps, compiler, monkeypatch):
+def test_an_environment_changes_over_between_two_steps(steps, cold):
     reference, env = make("pepper", num_deals=2), make("pepper", num_deals=2)
-    kernels = fresh(reference.game, monkeypatch)
+    kernels = cold.kernels(reference.game)
     env.reset(seed=3)
     rng = np.random.default_rng(5)
     before = [env.states.tobytes()]
     for _ in range(steps):
         env.step(int(rng.choice(np.flatnonzero(env.observe(env.agent_selection)["action_mask"]))))
         before.append(env.states.tobytes())
-    twin = pickle.loads(pickle.dumps(env))
+    pickled = pickle.loads(pickle.dumps(env))
     other = copy.deepcopy(env)
     expected_plain = {"start_match", "observe_float", "step_one"} if steps else {"start_match"}
     assert running_plain(kernels) >= expected_plain
-    compiler.finish()
-    for each in (env, twin, other):
+    cold.finish(kernels, "start_match", "step_one", "observe_float")
+    for each in (env, pickled, other):
         state, rest = copy.deepcopy(rng), 0
         while each.phase != "over":
             each.step(int(state.choice(np.flatnonzero(each.observe(each.agent_selection)["action_mask"]))))
             rest += 1
-            compiler.finish()
         assert rest > 20
         assert each.record() == env.record()
     assert not running_plain(kernels) & {"observe_float", "step_one"}
@@ -168,73 +185,120 @@ def test_an_environment_changes_over_between_two_steps(steps, compiler, monkeypa
     assert reference.states.tobytes() == before[0]
 
 
-def test_every_kernel_is_ordered_once(compiler, monkeypatch):
-    kernels = fresh(load_game("pepper"), monkeypatch)
+@POSIX
+def test_every_kernel_is_ordered_once(cold, monkeypatch, tmp_path):
+    kernels = cold.kernels(load_game("pepper"))
+    cold.stop()
+    monkeypatch.setattr(sys, "executable", interpreter(tmp_path, f"exec cat >> {tmp_path}/orders"))
     for _ in range(3):
         env = make("pepper")
         env.reset(seed=1)
-        play_randomly(env, np.random.default_rng(0), 20)
-    assert len(compiler.names) == len(set(compiler.names))
-    assert set(compiler.names) <= running_plain(kernels) | {"decision_bits_batch"}
+        play_randomly(env, np.random.default_rng(0), 60)
+    assert len(process.compiling()) == 1
+    until, asked = time.monotonic() + 30, {"start_match", "step_one", "observe_float"}
+    while not len(orders := read_orders(tmp_path)) >= 3:
+        assert time.monotonic() < until
+        time.sleep(0.01)
+    end_children()
+    assert {name for _, _, name in orders} == asked == running_plain(kernels)
+    assert len(orders) == 3
 
 
-def test_large_work_waits_for_the_compiler(compiler, monkeypatch):
-    kernels = fresh(load_game("pepper"), monkeypatch)
+def read_orders(folder: Path) -> list[Any]:
+    """What a program has been asked to compile that only writes it down."""
+    file = folder / "orders"
+    lines = file.read_text().splitlines() if file.exists() else []
+    return [order for order in map(json.loads, lines) if isinstance(order, list)]
+
+
+def end_children() -> None:
+    for each in process._children:
+        os.kill(each.pid, signal.SIGKILL)
+        each._process.wait()
+
+
+def test_large_work_waits_for_the_compiler(cold):
+    """Somebody else compiles one of its kernels; it takes that code, once it is there."""
+    kernels = cold.kernels(load_game("pepper"))
+    names = ("step_rows", "observe_batch", "reset_batch", "first_illegal", "first_unnamed")
+    cold.finish(kernels, *names[1:])
     games = BatchEnv("pepper", 65)
-    started = threading.Thread(target=lambda: games.reset(0))
-    started.start()
-    started.join(0.3)
-    assert started.is_alive()
-    side_by_side = {"step_rows", "observe_batch", "reset_batch", "first_illegal", "first_unnamed"}
-    assert set(compiler.names) == side_by_side
-    assert not games.states["seed"].any()
-    compiler.finish()
+    with FileLock(kernels.file(KERNELS["step_rows"].function).with_suffix(".lock")):
+        started = threading.Thread(target=lambda: games.reset(0))
+        started.start()
+        started.join(0.5)
+        assert started.is_alive()
+        assert not games._states["seed"].any()
+        cold.finish(kernels, "step_rows")
     started.join(60)
     assert not started.is_alive()
     assert games.states["kinds"].all()
-    assert not running_plain(kernels) & {"reset_batch", "observe_batch"}
+    assert not running_plain(kernels) & set(names[:3])
 
 
-def test_waiting_is_shown_on_a_terminal_and_the_line_goes_away(compiler, monkeypatch, capsys):
+def test_waiting_is_shown_on_a_terminal_and_the_line_goes_away(monkeypatch, capsys):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    with changeover._Notice("Pepper") as notice:
-        notice.go_on()
+    with load_game("pepper").kernels.notice():
+        time.sleep(0.7)
     shown = capsys.readouterr().err
-    assert "compiling Pepper for this machine, once" in shown
+    assert re.search(r"compiling Pepper, 5 players for this machine, once: \d+ s", shown)
     assert shown.endswith("\r")
     assert not shown.rpartition("\r")[0].rpartition("\r")[2].strip()
 
 
-def test_what_no_other_process_can_find_is_compiled_here(compiler, monkeypatch):
-    one = game_type("pepper")
-    kernels = binding.bind_kernels(
-        one.modules, "pepper", one.title, one.folder, one.phases, one.hands_seen, lambda: False
-    )
-    states = np.zeros(1, load_game("pepper").dtype)
-    kernels.start_match(states, 0, load_game("pepper").template, np.uint64(1))
+def test_what_no_other_process_can_find_is_compiled_here(cold):
+    one = load_game("pepper")
+    like = cold.kernels(one)
+    kernels = Kernels("pepper-5", "Pepper", one.type.folder, one.dtype, like._bound, lambda: False)
+    cold.finish(like, "start_match")
+    states = np.zeros(1, one.dtype)
+    kernels.start_match(states, 0, one.template, np.uint64(1))
     assert states["kinds"][0]
-    assert not compiler.orders
+    assert kernels._switch("start_match")._order is None
     assert not isinstance(kernels.start_match, Switch)
 
 
-def test_a_compiler_that_is_lost_leaves_it_to_the_caller(compiler, monkeypatch):
-    kernels = fresh(load_game("pepper"), monkeypatch)
-    env = make("pepper")
-    env.reset(seed=1)
-    for order in compiler.orders:
-        order.finish(background.LOST)
-    env.reset(seed=1)
-    assert not isinstance(kernels.start_match, Switch)
+@POSIX
+@pytest.mark.parametrize("reason", ["it ends at once", "there is none", "frozen", "Python within another program"])
+def test_a_compiler_that_is_lost_leaves_it_to_the_caller(reason, cold, monkeypatch, tmp_path):
+    kernels, game = cold.kernels(load_game("pepper")), load_game("pepper")
+    cold.stop()
+    name = interpreter(tmp_path, f"echo started >> {tmp_path}/log; exit 1")
+    if reason == "Python within another program":
+        name = shutil.copy(name, tmp_path / "uwsgi")
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python-gone") if reason == "there is none" else str(name))
+    if reason == "frozen":
+        monkeypatch.setattr(sys, "frozen", True, raising=False)
+    until, state = time.monotonic() + 100, game.template.copy()
+    while isinstance(kernels.legal_cards, Switch):
+        kernels.legal_cards(state)
+        assert time.monotonic() < until
+    assert (tmp_path / "log").exists() == (reason == "it ends at once")
+    assert kernels.file(KERNELS["legal_cards"].function).exists()
+
+
+@pytest.mark.parametrize("when", ["never", "first"])
+def test_nothing_is_compiled_if_nobody_wants_it_and_everything_first_if_they_do(when, cold, monkeypatch):
+    kernels = cold.kernels(load_game("pepper"))
+    monkeypatch.setenv("TRICK_ENVS_COMPILE", when)
+    if when == "first":
+        cold.finish(kernels, "reset_batch", "observe_batch", "step_rows", "first_illegal", "first_unnamed")
+    games = BatchEnv("pepper", 65)
+    games.reset(3)
+    for _ in range(3):
+        games.step(games.action_masks.argmax(axis=1))
+    assert len(running_plain(kernels)) == (0 if when == "first" else 5)
+    assert all(each._order is None for each in kernels._switches.values())
 
 
 def test_the_power_of_heuristics_has_the_same_bits_in_both():
-    rng = np.random.default_rng(0)
+    rng, compiled = np.random.default_rng(0), numba.njit(power)
     for base, exponent in zip(rng.random(500), rng.integers(0, 40, 500), strict=True):
-        assert power.py_func(float(base), int(exponent)) == power.compiled(float(base), int(exponent))
+        assert power(float(base), int(exponent)) == compiled(float(base), int(exponent))
 
 
 @every_table
-def test_batches_are_the_same_in_plain_python(name, players, compiler, monkeypatch):
+def test_batches_are_the_same_in_plain_python(name, players, cold):
     def play() -> list[Any]:
         games, found = BatchEnv(name, 6, players, 1, reward="zero_sum"), []
         games.reset(seed=9)
@@ -252,7 +316,7 @@ def test_batches_are_the_same_in_plain_python(name, players, compiler, monkeypat
         return [*found, worlds.tobytes()]
 
     expected = play()
-    kernels = fresh(load_game(name, players, 1), monkeypatch)
+    kernels = cold.kernels(load_game(name, players, 1))
     assert play() == expected
     assert running_plain(kernels) >= {
         "step_rows",
@@ -264,7 +328,7 @@ def test_batches_are_the_same_in_plain_python(name, players, compiler, monkeypat
 
 
 @every_game
-def test_seats_among_others_are_the_same_in_plain_python(name, compiler, monkeypatch):
+def test_seats_among_others_are_the_same_in_plain_python(name, cold):
     gymnasium = pytest.importorskip("gymnasium")
     identifier = f"trick_envs/{importlib.import_module('trick_envs').gymnasium_id(name).partition('/')[2]}"
 
@@ -286,18 +350,16 @@ def test_seats_among_others_are_the_same_in_plain_python(name, compiler, monkeyp
                 break
         return found
 
-    for opponents in ("greedy", "random"):
-        expected = play(opponents)
-        with monkeypatch.context() as patch:
-            kernels = fresh(load_game(name), patch)
-            assert play(opponents) == expected
-            assert running_plain(kernels) >= {"play_rows", "observe_rows", "seat_learners"}
+    expected = [play(opponents) for opponents in ("greedy", "random")]
+    kernels = cold.kernels(load_game(name))
+    assert [play(opponents) for opponents in ("greedy", "random")] == expected
+    assert running_plain(kernels) >= {"play_rows", "observe_rows", "seat_learners"}
 
 
 def test_numbers_that_do_not_fit_lose_their_upper_bits_as_in_compiled_code():
     dtype = game_type("pepper").dtype
     states = np.zeros(1, dtype)
-    wrapped = plain.PlainStates(states)
+    wrapped = twin.PlainStates(states)
     state = wrapped[0]
     state.seat, state.score[1], state.hand[2, 1], state.rng = 300, 2**31, -1, np.uint64(2**64 - 1)
     state.void[3] = -129
@@ -314,7 +376,7 @@ def test_a_kernel_that_raises_changes_no_record():
         raise RuntimeError("in the middle")
 
     with pytest.raises(RuntimeError, match="in the middle"):
-        plain.call(broken, (states,))
+        twin.call(broken, (states,))
     assert not states.view(np.uint8).any()
 
 
@@ -323,9 +385,9 @@ def test_a_record_is_read_and_written_back_as_it_was():
         states = np.zeros(3, game_type(name).dtype)
         states.view(np.uint8)[:] = np.random.default_rng(1).integers(0, 256, states.nbytes, np.uint8)
         before = states.tobytes()
-        wrapped = plain.PlainStates(states)
+        wrapped = twin.PlainStates(states)
         for i in range(3):
-            assert plain.codec(states.dtype).encode(wrapped[i]) == states[i].tobytes()
+            assert twin.codec(states.dtype).encode(wrapped[i]) == states[i].tobytes()
         wrapped[0] = wrapped[2]
         wrapped.write_back()
         assert states[0].tobytes() == before[-states.itemsize :]
@@ -393,13 +455,10 @@ print(list(ThreadPoolExecutor(2).map(work, games)))
 """
     output(start(code, TRICK_ENVS_CACHE=str(tmp_path), TRICK_ENVS_COMPILE="first"))
     folders = {path.name.rpartition("-")[0]: path for path in tmp_path.iterdir() if path.is_dir()}
-    assert set(folders) == {"engine", "pepper", "donguri"}
+    assert set(folders) == {"pepper", "donguri"}
     for name in ("pepper", "donguri"):
-        kernels = [path.name for path in folders[name].glob("playing.*.nbi")]
-        table = f"{name}-{load_game(name).num_players}"
-        assert any(each.startswith(f"playing.{table}.legal_cards-") for each in kernels)
-        assert all(each.startswith(f"playing.{table}.") for each in kernels)
-    assert not list(folders["engine"].glob("playing.*"))
+        kernels = [path.name for path in folders[name].glob("*.code")]
+        assert kernels == [f"{name}-{load_game(name).num_players}.legal_cards.code"]
 
 
 def test_a_process_that_is_killed_while_it_compiles_leaves_it_to_the_next(tmp_path):
@@ -419,7 +478,7 @@ def test_a_process_that_is_killed_while_it_compiles_leaves_it_to_the_next(tmp_pa
 MATCH = """
 import json, time
 from trick_envs import pepper_v0
-from trick_envs.engine.changeover import Switch
+from trick_envs.engine.build.kernels import Switch
 env = pepper_v0.raw_env(num_deals=1)
 env.reset(seed=7)
 kernels, states = env.game.kernels, []
@@ -439,7 +498,7 @@ print(json.dumps([states[0], states[-1], env.record()]))
 ONE_KERNEL = """
 import json, time
 from trick_envs import load_game
-from trick_envs.engine.changeover import Switch
+from trick_envs.engine.build.kernels import Switch
 game = load_game("pepper")
 kernels, begin = game.kernels, time.monotonic()
 results, states = set(), []
@@ -467,10 +526,8 @@ def test_a_real_process_compiles_what_is_played_meanwhile(tmp_path):
     assert record == expected.record()
 
 
-@pytest.mark.skipif(os.name != "posix", reason="signals")
+@POSIX
 def test_what_was_begun_is_finished_after_ctrl_c(tmp_path):
-    import signal
-
     environment = {"TRICK_ENVS_CACHE": str(tmp_path), "TRICK_ENVS_COMPILE": ""}
     code = ONE_KERNEL.format(stops=False)
     process = subprocess.Popen(
@@ -484,7 +541,7 @@ def test_what_was_begun_is_finished_after_ctrl_c(tmp_path):
     process.wait(30)
     assert process.returncode != 0
     until = time.monotonic() + 200
-    while not list(tmp_path.glob("pepper-*/playing.pepper-5.legal_cards-*.nbi")):
+    while not list(tmp_path.glob("pepper-*/pepper-5.legal_cards.code")):
         assert time.monotonic() < until
         time.sleep(0.1)
 
@@ -508,39 +565,25 @@ def test_a_cache_that_cannot_be_made_is_no_obstacle(tmp_path):
         time.sleep(0.1)
 
 
+@POSIX
 def test_a_full_disk_is_no_obstacle(tmp_path):
     code = """
-import os
-import numba.core.caching as caching
-def full(self, *arguments):
-    raise OSError(28, "No space left on device")
-caching.IndexDataCacheFile.save = full
+import resource, signal
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))  # no file can be larger
 from trick_envs import load_game
 game = load_game("pepper")
 print(len(game.kernels.legal_cards(game.template)))
 """
     environment = {"TRICK_ENVS_CACHE": str(tmp_path), "TRICK_ENVS_COMPILE": "first"}
     assert output(start(code, **environment)).strip() == "2"
-
-
-def test_a_forked_process_has_compilers_of_its_own():
-    if not hasattr(os, "fork"):
-        pytest.skip("no fork here")
-    before = background._pool
-    reading, writing = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.write(writing, b"own" if background._pool is not before else b"shared")
-        os._exit(0)
-    os.waitpid(child, 0)
-    os.close(writing)
-    assert os.read(reading, 10) == b"own"
+    assert not list(tmp_path.glob("pepper-*/*.code"))
 
 
 def test_records_that_are_no_positions_are_read_and_written_in_tables_of_two_dimensions():
     known = np.zeros((2, 3), COMPARISON)
     known[1, 2] = 0.5, 0.25, 7, 9
-    wrapped = plain.PlainStates(known)
+    wrapped = twin.PlainStates(known)
     assert (wrapped[1][2].advantage, wrapped[1][2].count, wrapped[0][2].count) == (0.5, 7, 0)
     wrapped[1][0].squares, wrapped[-1][2].node = 1.5, -4
     wrapped.write_back()
@@ -548,12 +591,271 @@ def test_records_that_are_no_positions_are_read_and_written_in_tables_of_two_dim
     assert known["node"].tolist() == [[0, 0, 0], [0, 0, -4]]
 
 
-def test_python_only_gets_functions_with_a_wrapper():
-    """What only compiled code calls is compiled without one, in half the time: a call from Python would crash."""
-    kernels = load_game("pepper").kernels
-    for name, function in binding._KERNELS.items():
-        assert not kernels.compiled(function).targetoptions["no_cpython_wrapper"]
-        assert kernels._inner[name].targetoptions["no_cpython_wrapper"]
-    assert power.compiled(2.0, 3) == 8.0
-    assert not power.compiled.targetoptions["no_cpython_wrapper"]
-    assert power._inner.targetoptions["no_cpython_wrapper"]
+# --- what was wrong once --------------------------------------------------------------------------------------------
+
+
+def environment_of(cold: Cold, **more: str) -> dict[str, str]:
+    return {"TRICK_ENVS_CACHE": str(cold.root), "TRICK_ENVS_COMPILE": "", **more}
+
+
+@POSIX
+def test_with_a_warm_cache_no_process_is_started(cold, tmp_path):
+    kernels = cold.kernels(load_game("pepper"))
+    batch = ("step_rows", "observe_batch", "reset_batch", "first_illegal", "first_unnamed")
+    cold.finish(kernels, "start_match", "step_one", "observe_float", "winners_bits", *batch)
+    cold.stop()
+    code = f"""
+import sys
+sys.executable = {interpreter(tmp_path, f"echo started >> {tmp_path}/log")!r}
+from trick_envs import BatchEnv, pepper_v0
+from trick_envs.engine.build import process
+env = pepper_v0.raw_env()
+while env.game.kernels._switch("step_one").in_plain_python:
+    env.reset(seed=7)
+    while env.phase != "over":
+        env.step(int(env.observe(env.agent_selection)["action_mask"].argmax()))
+env.reset(seed=7)
+env.step(int(env.observe(env.agent_selection)["action_mask"].argmax()))
+games = BatchEnv("pepper", 4096)
+games.reset(seed=7)
+games.step(games.action_masks.argmax(axis=1))
+print(process._children, [games.game.kernels._switch(name).in_plain_python for name in ("step_one", "step_rows")])
+"""
+    assert output(start(code, **environment_of(cold))).strip() == "[] [False, False]"
+    assert not (tmp_path / "log").exists()
+
+
+@POSIX
+def test_what_the_interpreter_of_the_compiler_prints_is_no_answer(tmp_path):
+    (tmp_path / "sitecustomize.py").write_text("print('welcome to our cluster', flush=True)\n")
+    environment = {"TRICK_ENVS_CACHE": str(tmp_path / "cache"), "TRICK_ENVS_COMPILE": "", "PYTHONPATH": str(tmp_path)}
+    printed = output(start(ONE_KERNEL.format(stops=True), **environment)).splitlines()
+    assert printed[0] == "welcome to our cluster"
+    assert json.loads(printed[1]) == [True, False, 1]
+
+
+def test_of_those_who_compile_though_nobody_waits_there_is_one_on_a_machine(cold, monkeypatch):
+    kernels, state = cold.kernels(load_game("pepper")), load_game("pepper").template.copy()
+    while kernels.seconds < 0.05:
+        kernels.legal_cards(state)
+    assert kernels._switch("legal_cards")._order is not None
+    assert not process._children  # another one is at work
+    settings = {"polite": True, "root": str(cold.root), "path": sys.path}
+    again = subprocess.run([sys.executable, child.__file__], input=json.dumps(settings) + "\n", text=True, timeout=60)
+    assert again.returncode == child.BUSY
+    cold.finish(kernels)
+    while kernels._switch("legal_cards").in_plain_python:
+        kernels.legal_cards(state)
+    assert not process._children
+
+
+@POSIX
+def test_the_compiler_ends_with_a_process_that_is_killed(tmp_path):
+    code = ONE_KERNEL.format(stops=False).replace("while time", "kernels.legal_cards(game.template)\nprint(*process.compiling(), flush=True)\nwhile time")  # noqa: E501  # fmt: skip
+    code = "from trick_envs.engine.build import process\n" + code
+    killed = start(code, TRICK_ENVS_CACHE=str(tmp_path), TRICK_ENVS_COMPILE="")
+    assert killed.stdout is not None
+    compiler = int(killed.stdout.readline())
+    killed.kill()
+    killed.communicate()
+    until = time.monotonic() + 30
+    while runs(compiler):
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
+def runs(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    status = Path(f"/proc/{pid}/stat")
+    return (
+        not status.exists() or status.read_text().rpartition(")")[2].split()[0] != "Z"
+    )  # nobody has asked for its end
+
+
+@POSIX
+def test_a_forked_process_waits_for_nobody_whom_only_its_parent_hears_of(cold, monkeypatch, tmp_path):
+    kernels, state = cold.kernels(load_game("pepper")), load_game("pepper").template.copy()
+    cold.stop()
+    monkeypatch.setattr(sys, "executable", interpreter(tmp_path, f"exec cat >> {tmp_path}/orders"))
+    while not process._children:
+        kernels.legal_cards(state)
+    (ours,) = process.compiling()
+    reading, writing = os.pipe()
+    if (forked := os.fork()) == 0:
+        found = b"nothing"
+        try:
+            while not process.compiling():  # few games: its own compiler, while it plays in plain Python
+                kernels.legal_cards(state)
+            found = b"its own" if process.compiling() != [ours] else b"its parent's"
+            os.kill(process.compiling()[0], signal.SIGKILL)
+            kernels.prepare("legal_cards")  # many games
+            found += b" and compiled" * (not kernels._switch("legal_cards").in_plain_python)
+        finally:
+            os.write(writing, found)
+            os._exit(0)
+    os.close(writing)
+    assert os.read(reading, 100) == b"its own and compiled"
+    os.waitpid(forked, 0)
+    assert process.compiling() == [ours]
+    end_children()
+
+
+def test_the_parent_of_a_forked_process_is_not_in_the_middle_of_compiling(cold):
+    """Numba's own locks would stay locked in the other process for ever."""
+    kernels = cold.kernels(load_game("pepper"))
+    cold._known._switch("look").change_over()
+    begun, go_on = threading.Event(), threading.Event()
+    with FileLock(kernels.file(KERNELS["look"].function).with_suffix(".lock")):
+        waiting = threading.Thread(target=lambda: (begun.set(), kernels._switch("look").change_over()))
+        waiting.start()
+        begun.wait()
+        time.sleep(0.2)
+        forking = threading.Thread(target=lambda: (os.waitpid(fork_and_end(), 0), go_on.set()))
+        forking.start()
+        assert not go_on.wait(0.5)
+        cold.finish(kernels, "look")
+    assert go_on.wait(60)
+    waiting.join(60)
+
+
+def fork_and_end() -> int:
+    if (forked := os.fork()) == 0:
+        os._exit(0)
+    return forked
+
+
+@pytest.mark.parametrize("name", ["NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES"])
+def test_code_for_another_processor_has_another_folder(name):
+    code = "from trick_envs import load_game; print(load_game('pepper').kernels.folder)"
+    folders = {output(start(code, **more)) for more in ({}, {name: "generic" if "NAME" in name else "+sse2"})}
+    assert len(folders) == 2
+
+
+def test_whatever_is_compiled_into_code_is_part_of_the_name_of_its_file(tmp_path, monkeypatch):
+    """Files of functions wherever they are, and the values of their constants, whatever they come from."""
+    monkeypatch.syspath_prepend(tmp_path)
+    other = "TABLE = None\n\n\ndef helper(i):\n    return TABLE[i]\n"
+    (tmp_path / "elsewhere_of_a_test.py").write_text(other)
+    (tmp_path / "kernel_of_a_test.py").write_text(
+        "import elsewhere_of_a_test\nfrom elsewhere_of_a_test import helper\nFACTOR = 3\n\n\n"
+        "def count(states, i):\n    return FACTOR * helper(i) + elsewhere_of_a_test.helper(i) + len(states)\n"
+    )
+    module, kernels = importlib.import_module("kernel_of_a_test"), load_game("pepper").kernels
+    helper, found = importlib.import_module("elsewhere_of_a_test"), []
+
+    def name() -> str:
+        sources_digest.cache_clear()
+        found.append(kernels.file(module.count).name)
+        assert found[-1] == kernels.file(module.count).name
+        return found[-1]
+
+    name()
+    helper.TABLE = np.arange(4)
+    name()
+    helper.TABLE = np.arange(4) * 2
+    name()
+    module.FACTOR = 4
+    name()
+    for file in ("kernel_of_a_test.py", "elsewhere_of_a_test.py"):
+        with (tmp_path / file).open("a") as opened:
+            opened.write("# edited\n")
+        name()
+    assert len(set(found)) == 6
+    assert reached_digest([module.count], tmp_path) != reached_digest([module.count], Path("nowhere"))
+    sources_digest.cache_clear()
+
+
+def test_a_rule_may_have_a_large_table(cold, monkeypatch, tmp_path):
+    (tmp_path / "large_of_a_test.py").write_text("""
+from __future__ import annotations
+import numpy as np
+from trick_envs.engine.build import rule
+from trick_envs.engine.state import FixedStates
+TABLE = np.arange(200_000) * 3  # 1.6 MB
+
+
+@rule
+def looked_up(i: int) -> int:
+    return TABLE[i]
+
+
+def large(states: FixedStates, i: int) -> int:
+    return looked_up(i) + states[0].kinds
+""")
+    monkeypatch.syspath_prepend(tmp_path)
+    large, game = importlib.import_module("large_of_a_test").large, load_game("pepper")
+    kernels = cold.kernels(game)
+    monkeypatch.setenv("TRICK_ENVS_COMPILE", "first")
+    assert kernels.of(large)(game.template, 199_999) == 599_997 + 60
+    file = kernels.file(large)
+    before = file.stat().st_mtime_ns
+    again = Kernels("pepper-5", "Pepper", game.type.folder, game.dtype, kernels._bound, lambda: True)
+    assert again.of(large)(game.template, 5) == 15 + 60
+    assert file.stat().st_mtime_ns == before
+    assert again.of(large).stats.cache_misses == {}
+
+
+@POSIX
+@pytest.mark.parametrize("cache", ["~/somewhere", "somewhere", None])
+def test_the_cache_of_somebody_without_a_home_or_with_a_short_name_for_it(cache, tmp_path):
+    code = """
+import pwd, os
+def unknown(*given):
+    raise KeyError("uid not found")
+if "HOME" not in os.environ:
+    pwd.getpwuid = pwd.getpwnam = unknown
+from trick_envs import pepper_v0
+env = pepper_v0.raw_env()
+env.reset(seed=7)
+os.chdir("/")
+print(env.game.kernels.folder)
+"""
+    environment = {key: value for key, value in os.environ.items() if not key.startswith(("XDG_", "TRICK_ENVS"))}
+    environment |= {"HOME": str(tmp_path), "TMPDIR": str(tmp_path)} | ({"TRICK_ENVS_CACHE": cache} if cache else {})
+    paths = [str(Path(__file__).parent.parent)]
+    for home in (True, False):
+        if not home:
+            del environment["HOME"]
+        done = subprocess.run(
+            [sys.executable, "-c", code], cwd=tmp_path, env={**environment, "PYTHONPATH": os.pathsep.join(paths)},
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        folder = Path(done.stdout.strip())
+        assert folder.parent.parent == tmp_path or folder.parent.parent == tmp_path / ".cache"
+        if cache and (home or "~" not in cache):
+            assert folder.parent == tmp_path / "somewhere"
+        elif not home:
+            assert folder.parent.name.startswith("trick_envs-")
+            assert not folder.exists()
+    assert not (tmp_path / "~").exists()
+
+
+def test_calls_have_the_types_that_their_kernels_declare():
+    """Else they would be compiled once more, for every process."""
+    gymnasium = pytest.importorskip("gymnasium")
+    game = load_game("double_deck_whist")
+    env = make(game.name)
+    env.reset(seed=3)
+    play_randomly(env, np.random.default_rng(0), 40)
+    env.state()
+    env.record()
+    with pytest.raises(ValueError, match="legal now"):
+        env.step(int(env.observe(env.agent_selection)["action_mask"].argmin()))
+    games = BatchEnv(game.name, 4)
+    games.reset(seed=1)
+    for _ in range(3):
+        games.step(games.action_masks.argmax(axis=1))
+    games.reset()
+    game.resample(games.states, games.seats, np.random.default_rng(0))
+    envs = gymnasium.make_vec(
+        "trick_envs/DoubleDeckWhist-v0", 4, vectorization_mode="vector_entry_point", opponents="greedy"
+    )
+    _, info = envs.reset(seed=4)
+    envs.step(info["action_mask"].argmax(axis=1))
+    used = {name: each for name, each in game.kernels._switches.items() if not each.in_plain_python}
+    assert len(used) >= 15
+    for name, each in used.items():
+        assert {found.entry_point for found in each.machine_code.overloads.values()} == {each.entry}, name

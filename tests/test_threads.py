@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import gc
+import os
 import pickle
 import threading
 import time
@@ -14,10 +15,8 @@ import pytest
 from helpers import every_game
 
 from trick_envs import BatchEnv
-from trick_envs.engine.kernels.batch import PORTION
-from trick_envs.engine.team import Team, _Member, usable_cores
-from trick_envs.engine.threads import Crew
 from trick_envs.errors import IllegalAction
+from trick_envs.parallel.threads import usable_cores
 
 MIN_GAMES = 64  # instead of the 1,024 that pay, so that the tests are quick
 ARRAYS = ("observations", "action_masks", "seats", "rewards", "terminated")
@@ -26,8 +25,6 @@ ARRAYS = ("observations", "action_masks", "seats", "rewards", "terminated")
 @pytest.fixture(autouse=True)
 def _few_games_are_shared(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("trick_envs.engine.batch.MIN_GAMES", MIN_GAMES)
-    monkeypatch.setattr("trick_envs.engine.batch.MIN_GAMES_OF_TEAM", PORTION)
-    monkeypatch.setattr("trick_envs.engine.batch.usable_cores", lambda: 8)
 
 
 def seen(games: BatchEnv) -> list[bytes]:
@@ -64,44 +61,13 @@ def test_every_number_of_threads_gives_the_same_bits(name: str) -> None:
     assert all(content(games) == content(batches[0]) for games in batches[1:])
 
 
-@pytest.mark.parametrize("name", ["pepper", "double_deck_whist"])  # what a team shares is the same in all games
-def test_a_team_plays_the_same_bits_whatever_its_size(name: str) -> None:
-    num_envs = 4 * PORTION + 7
-    batches = [BatchEnv(name, num_envs, num_deals=1, num_threads=threads) for threads in (1, 2, 3, 8)]
-    for games in batches:
-        games.reset(seed=6)
-    ended = 0
-    for turn in range(150):
-        if turn % 50 == 49:
-            time.sleep(0.02)  # the threads fall asleep
-        actions = first_legal(batches[0])
-        for games in batches:
-            games.step(actions)
-        ended += int(batches[0].terminated.sum())
-        expected = seen(batches[0])
-        assert all(seen(games) == expected for games in batches[1:])
-    assert ended > 0
-    assert [len(games._team._members) if games._team else 0 for games in batches] == [0, 1, 2, 3]
-    assert all(content(games) == content(batches[0]) for games in batches[1:])
-
-
-def test_nobody_waits_for_threads_that_get_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_Member, "work", lambda self, share_rows, given: None)
-    games, alone = BatchEnv("pepper", 3 * PORTION, num_threads=3), BatchEnv("pepper", 3 * PORTION)
-    for each in (games, alone):
-        each.reset(seed=2)
-        for _ in range(5):
-            each.step(first_legal(each))
-    assert games._team is not None
-    assert seen(games) == seen(alone)
-
-
-def test_a_team_names_the_first_illegal_action_and_no_game_has_moved() -> None:
-    games = BatchEnv("pepper", 4 * PORTION, num_threads=4)
+def test_threads_name_the_first_illegal_action_and_no_game_has_moved() -> None:
+    """Of a step after another one, when what is legal is known from that."""
+    games = BatchEnv("pepper", 4 * MIN_GAMES, num_threads=4)
     games.reset(seed=1)
     games.step(first_legal(games))
     before, actions = seen(games), first_legal(games)
-    for wrong in (3 * PORTION + 1, 2 * PORTION + 9, 5):
+    for wrong in (3 * MIN_GAMES + 1, 2 * MIN_GAMES + 9, 5):
         actions[wrong] = games.action_masks[wrong].argmin()
         with pytest.raises(IllegalAction, match=f"^game {wrong}: "):
             games.step(actions)
@@ -110,8 +76,8 @@ def test_a_team_names_the_first_illegal_action_and_no_game_has_moved() -> None:
     assert seen(games) != before
 
 
-def test_a_team_follows_arrays_that_are_replaced() -> None:
-    games, alone = BatchEnv("pepper", 2 * PORTION, num_threads=2), BatchEnv("pepper", 2 * PORTION)
+def test_threads_follow_arrays_that_are_replaced() -> None:
+    games, alone = BatchEnv("pepper", 2 * MIN_GAMES, num_threads=2), BatchEnv("pepper", 2 * MIN_GAMES)
     for each in (games, alone):
         each.reset(seed=1)
         each.step(first_legal(each))
@@ -121,12 +87,12 @@ def test_a_team_follows_arrays_that_are_replaced() -> None:
     assert seen(games) == seen(alone)
 
 
-def test_the_threads_of_a_team_end_with_the_batch() -> None:
-    others, games = set(threading.enumerate()), BatchEnv("pepper", 4 * PORTION, num_threads=4)
+def test_threads_end_with_the_batch() -> None:
+    others, games = set(threading.enumerate()), BatchEnv("pepper", 4 * MIN_GAMES, num_threads=4)
     games.reset(seed=1)
     games.step(first_legal(games))
-    serving = [each for each in threading.enumerate() if each.name == "trick_envs kernels" and each not in others]
-    assert len(serving) >= 3
+    serving = [each for each in threading.enumerate() if "trick_envs kernels" in each.name and each not in others]
+    assert len(serving) == 3
     del games
     gc.collect()
     for thread in serving:
@@ -134,13 +100,8 @@ def test_the_threads_of_a_team_end_with_the_batch() -> None:
     assert not any(thread.is_alive() for thread in serving)
 
 
-def test_a_team_has_no_more_threads_than_cores(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert usable_cores() >= 1
-    monkeypatch.setattr("trick_envs.engine.batch.usable_cores", lambda: 1)
-    games = BatchEnv("pepper", 4 * PORTION, num_threads=4)
-    games.reset(seed=1)
-    games.step(first_legal(games))
-    assert games._team is None
+def test_usable_cores_are_at_least_one() -> None:
+    assert 1 <= usable_cores() <= (os.cpu_count() or 1)
 
 
 def test_the_first_illegal_action_is_named_and_no_game_has_moved() -> None:
@@ -162,12 +123,12 @@ def test_a_bad_number_of_threads_is_an_error(number: Any) -> None:
 
 @pytest.mark.parametrize("how", [copy.deepcopy, lambda games: pickle.loads(pickle.dumps(games))])
 def test_a_copy_has_threads_of_its_own_and_goes_on_identically(how: Any) -> None:
-    games = BatchEnv("pepper", 2 * PORTION, num_threads=2)
+    games = BatchEnv("pepper", 2 * MIN_GAMES, num_threads=2)
     games.reset(seed=3)
     games.step(first_legal(games))
     twin = how(games)
-    assert isinstance(games._team, Team)
-    assert twin._team is None
+    assert games._pool is not None
+    assert twin._pool is None
     for _ in range(5):
         games.step(first_legal(games))
         twin.step(first_legal(twin))
@@ -176,35 +137,42 @@ def test_a_copy_has_threads_of_its_own_and_goes_on_identically(how: Any) -> None
 
 def test_threads_work_at_the_same_time_and_results_keep_their_order() -> None:
     together = threading.Barrier(3, timeout=60)  # nobody passes alone
+    games = BatchEnv("pepper", 3 * MIN_GAMES, num_threads=3)
 
-    def task(number: int) -> int:
+    def work(part: slice) -> int:
         together.wait()
-        return number
+        return int(part.start)
 
-    crew = Crew(3)
     for _ in range(3):
-        assert crew.run([lambda n=n: task(n) for n in range(3)]) == [0, 1, 2]  # type: ignore[misc]
+        assert games._share(3 * MIN_GAMES, work) == [0, MIN_GAMES, 2 * MIN_GAMES]
 
 
-def test_an_error_in_a_thread_reaches_the_caller_after_all_have_ended() -> None:
-    crew, ended = Crew(2), []
+@pytest.mark.parametrize("failing", [0, MIN_GAMES])
+def test_an_error_in_a_thread_reaches_the_caller_after_all_have_ended(failing: int) -> None:
+    games, ended = BatchEnv("pepper", 2 * MIN_GAMES, num_threads=2), []
+
+    def work(part: slice) -> None:
+        if part.start == failing:
+            raise ZeroDivisionError
+        time.sleep(0.05)
+        ended.append(1)
+
     for _ in range(2):
         with pytest.raises(ZeroDivisionError):
-            crew.run([lambda: ended.append(1), lambda: 1 // 0])
+            games._share(2 * MIN_GAMES, work)
     assert ended == [1, 1]
-    assert crew.run([lambda: 1, lambda: 2, lambda: 3]) == [1, 2, 3]
 
 
-def test_threads_end_with_the_batch() -> None:
-    others, crew = set(threading.enumerate()), Crew(4)  # some of the others may be ending
-    crew.run([lambda: None] * 4)
-    serving = [each for each in threading.enumerate() if each.name == "trick_envs kernels" and each not in others]
-    assert len(serving) == 3
-    del crew
-    gc.collect()
-    for thread in serving:
-        thread.join(timeout=60)
-    assert not any(thread.is_alive() for thread in serving)
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_a_forked_process_has_threads_of_its_own() -> None:
+    games = BatchEnv("pepper", 2 * MIN_GAMES, num_threads=2)
+    games.reset(seed=1)
+    games.step(first_legal(games))
+    forked = os.fork()
+    if forked == 0:
+        games.step(first_legal(games))
+        os._exit(7)
+    assert os.waitstatus_to_exitcode(os.waitpid(forked, 0)[1]) == 7
 
 
 @every_game

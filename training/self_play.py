@@ -43,11 +43,11 @@ from training.network import FIGURES, Batch, LossWeights, SuitPolicy, gradients_
 from training.suit_kernels import SparseRows, SuitKernels
 from trick_envs.agents import Agent, make_agent
 from trick_envs.engine.batch import BatchEnv
-from trick_envs.engine.team import usable_cores
 from trick_envs.errors import InputError
 from trick_envs.evaluation.seeds import MAX_RUN_SEED, SEEDS_PER_RUN, Purpose, match_seeds, player_seeds
 from trick_envs.matches.loop import NOBODY, choose_actions
 from trick_envs.matches.seating import seatings
+from trick_envs.parallel.threads import usable_cores
 
 LARGE, GRAIN = 512, 16  # rows of a minibatch
 WAITING, LAST = -1, -2  # instead of the row of the seat's next decision: not made yet; the match has ended

@@ -12,6 +12,7 @@ import secrets
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -167,3 +168,28 @@ def _sync_folder(folder: Path) -> None:
             os.fsync(entry)
         finally:
             os.close(entry)
+
+
+def user_folder(own: str, of_system: str, in_home: str) -> Path | None:
+    """A folder of the user's for this package, absolute; ``None`` where nothing tells which, such as without a home.
+
+    Args:
+        own: the variable of the environment that names it. ``~`` is the home in it; a relative path begins in the
+            folder where the process was when it first asked.
+        of_system: the variable that names the folder above it, of the XDG standard, which ignores relative paths.
+        in_home: the folder above it, where neither is set.
+    """
+    try:
+        if chosen := os.environ.get(own):
+            return _fixed(chosen)
+        for above in (os.environ.get(of_system), os.environ.get("LOCALAPPDATA")):
+            if above and (path := Path(above).expanduser()).is_absolute():
+                return path / "trick_envs"
+        return Path.home() / in_home / "trick_envs"
+    except RuntimeError:  # no home
+        return None
+
+
+@cache
+def _fixed(chosen: str) -> Path:
+    return Path(chosen).expanduser().absolute()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from trick_envs.engine.rng import decision_bits_batch
+from trick_envs.engine.rng import decision_bits_of
 from trick_envs.engine.state import States
 
 
@@ -31,9 +31,7 @@ class Chance:
         """
         if states is None:
             return self._generator.random(rows)
-        bits = np.zeros(rows, np.uint64)
-        decision_bits_batch(states, self._seed, bits)
-        return (bits >> np.uint64(32)) / 2.0**32
+        return (decision_bits_of(states, self._seed) >> np.uint64(32)) / 2.0**32
 
 
 def softmax_weights(logits: npt.NDArray[np.floating]) -> npt.NDArray[np.floating]:

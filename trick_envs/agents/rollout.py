@@ -10,10 +10,10 @@ import numpy.typing as npt
 
 from trick_envs.agents.agent import Actions, Agent, Masks, Observations, required, takes_history
 from trick_envs.agents.chance import softmax
-from trick_envs.agents.rollout_kernels import rollout_kernels
+from trick_envs.agents.rollout_kernels import draw_branches, play_on
 from trick_envs.agents.search import SearchResult
 from trick_envs.engine.game import Game
-from trick_envs.engine.rng import decision_bits_batch
+from trick_envs.engine.rng import decision_bits_of
 from trick_envs.engine.search.playouts import MIN_STANDARD_ERRORS
 from trick_envs.engine.search.worlds import ROWS, WIDTH
 from trick_envs.engine.state import States
@@ -136,8 +136,7 @@ class RolloutAgent:
 
     def _compare(self, states: States, candidates: npt.NDArray[np.int64]) -> tuple[Actions, npt.NDArray[np.float64]]:
         """The choices, and the sums of each candidate's advantages, of their squares, and their number."""
-        streams, running = np.zeros(len(states), np.uint64), candidates.copy()
-        decision_bits_batch(states, self._seed, streams)
+        streams, running = decision_bits_of(states, self._seed), candidates.copy()
         sums = np.zeros((3, *candidates.shape))
         for worlds in self._rounds:
             values = self._values(states, running, worlds, streams)
@@ -160,7 +159,7 @@ class RolloutAgent:
         total = worlds * int((candidates >= 0).sum())
         branches, values = np.zeros(total, self.game.dtype), np.zeros((*candidates.shape, worlds))
         actions, places, seats = np.zeros((3, total), np.int64)
-        rollout_kernels(self.game.kernels).draw_branches(
+        self.game.kernels.of(draw_branches)(
             states, candidates, worlds, streams, np.zeros(1, self.game.dtype), np.zeros((ROWS, WIDTH), np.int64),
             branches, actions, places, seats,
         )  # fmt: skip
@@ -192,9 +191,8 @@ class RolloutAgent:
         running = np.zeros_like(rows)
         observations = np.zeros((len(states), self.game.layout.size), np.int8)
         masks = np.zeros((len(states), self.game.num_actions), np.int8)
-        kernels = rollout_kernels(self.game.kernels)
         while len(rows):
-            left = kernels.play_on(states, rows, actions, seats, margins, running, observations, masks)
+            left = self.game.kernels.of(play_on)(states, rows, actions, seats, margins, running, observations, masks)
             rows = running[:left].copy()
             actions, values = self._judge(observations[:left], masks[:left])
             own = states["seat"][rows] == seats[rows]

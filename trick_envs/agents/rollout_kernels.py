@@ -5,23 +5,18 @@ They are compiled for each game, like those of the engine (``trick_envs/engine/k
 
 from __future__ import annotations
 
-from functools import cache
-from types import SimpleNamespace
-from typing import Any
-
 from trick_envs.engine.cards import first, is_empty, rest
 from trick_envs.engine.hooks import legal, play, score_deal
-from trick_envs.engine.kernels.binding import Kernels
 from trick_envs.engine.kernels.observing import scratch_row, write_mask, write_row
 from trick_envs.engine.kernels.playing import kinds_of, resolve_card
 from trick_envs.engine.search.playouts import margin
 from trick_envs.engine.search.worlds import resample
-from trick_envs.engine.state import OVER, States, Streams
+from trick_envs.engine.state import OVER, ByteRows, FixedStates, NumberRows, Numbers, Reals, States, Streams
 
 
 def draw_branches(
-    states: States, candidates: Any, worlds: int, streams: Streams, drawn: States, work: Any, branches: States,
-    actions: Any, places: Any, seats: Any,
+    states: FixedStates, candidates: NumberRows, worlds: int, streams: Streams, drawn: States, work: NumberRows,
+    branches: States, actions: Numbers, places: Numbers, seats: Numbers,
 ) -> None:  # fmt: skip
     """Samples worlds for every record, and copies each world once for every candidate action.
 
@@ -54,8 +49,9 @@ def draw_branches(
 
 
 def play_on(
-    states: States, rows: Any, actions: Any, seats: Any, margins: Any, running: Any, observations: Any, masks: Any
-) -> int:
+    states: States, rows: Numbers, actions: Numbers, seats: Numbers, margins: Reals, running: Numbers,
+    observations: ByteRows, masks: ByteRows,
+) -> int:  # fmt: skip
     """Plays an action in some deals, then on for as long as there is no choice; returns how many deals go on.
 
     Args:
@@ -87,9 +83,3 @@ def play_on(
             write_row(state, state.seat, scratch, observations, count)
             count += 1
     return count
-
-
-@cache
-def rollout_kernels(kernels: Kernels) -> SimpleNamespace:
-    """The kernels of this file, beside those of a table."""
-    return SimpleNamespace(**{each.__name__: kernels.bind(each) for each in (draw_branches, play_on)})

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from functools import partial
+from concurrent.futures import ThreadPoolExecutor, wait
 from itertools import pairwise
 from math import inf
-from operator import is_not
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from trick_envs.engine.arguments import action_numbers, seat_number, seat_numbers, whole_number
-from trick_envs.engine.cache import jit_disabled
-from trick_envs.engine.changeover import Switch
+from trick_envs.engine.build.kernels import MOST_RECORDS
 from trick_envs.engine.copies import OwnArrays
-from trick_envs.engine.direct import direct
 from trick_envs.engine.game import Game
 from trick_envs.engine.history import Events, PlayLog, Recall, layout_of, with_history
 from trick_envs.engine.inspect import why_illegal
@@ -26,12 +23,9 @@ from trick_envs.engine.kernels.playing import REWARDS
 from trick_envs.engine.registry import arguments_of, load_game_for
 from trick_envs.engine.rng import MAX_SEED, checked_seed, fresh_seed
 from trick_envs.engine.state import States
-from trick_envs.engine.team import WAITING, Team, usable_cores
-from trick_envs.engine.threads import Crew
 from trick_envs.errors import IllegalAction, InputError, ResetNeeded
 
 MIN_GAMES = 1024  # in a thread: with fewer, threads wait longer for each other than they work
-MIN_GAMES_OF_TEAM = 512  # likewise for steps of all games
 
 
 def reward_mode(reward: str) -> int:
@@ -108,9 +102,6 @@ class BatchEnv(OwnArrays, Interruptible):
         self._allowed = np.zeros((self.num_envs, 2), np.int64)  # the legal actions as sets, after a step of all games
         self._allowed_known = self._states_shown = False
         self._started = False
-        self._crew = Crew(self.num_threads)
-        self._team_size = 1 if jit_disabled() else min(num_threads, num_envs // MIN_GAMES_OF_TEAM, usable_cores())
-        self._chosen = np.zeros(self.num_envs, np.int64)  # where other threads read the actions
 
     @property
     def states(self) -> States:
@@ -134,21 +125,23 @@ class BatchEnv(OwnArrays, Interruptible):
             ValueError: for an invalid seed.
         """
         if seed is None and self._started:
-            seeds = [int(self.game.kernels.next_seed(self._states[i : i + 1])) for i in range(self.num_envs)]
+            drawn = np.zeros(self.num_envs, np.uint64)
+            self.game.kernels.next_seeds(self._states, self._all, drawn)
         elif seed is None or isinstance(seed, (int, np.integer)):
             first = fresh_seed() if seed is None else checked_seed(seed)
-            seeds = [(first + i) % (MAX_SEED + 1) for i in range(self.num_envs)]
+            drawn = np.array([(first + i) % (MAX_SEED + 1) for i in range(self.num_envs)], np.uint64)
         else:
             seeds = [checked_seed(one) for one in seed]
             if len(seeds) != self.num_envs:
                 raise InputError(f"seed: expected {self.num_envs} seeds, one per game, not {len(seeds)}")
-        self._reset(np.array(seeds, np.uint64))
+            drawn = np.array(seeds, np.uint64)
+        self._reset(drawn)
 
     @whole
     def _reset(self, drawn: npt.NDArray[np.uint64]) -> None:
         states = self._states
-        if not self._started:  # where nothing is compiled yet, all of it is compiled side by side
-            self.game.kernels.prepare(self._arguments())
+        if self.num_envs > MOST_RECORDS:  # where nothing is compiled yet, all of it is compiled side by side
+            self.game.kernels.prepare("step_rows", "observe_batch", "reset_batch", "first_illegal", "first_unnamed")
         self._share(self.num_envs, lambda at: self.game.kernels.reset_batch(states[at], self._template, drawn[at]))
         if self._log is not None:
             self._log.begin_matches(states, self._all)
@@ -204,69 +197,37 @@ class BatchEnv(OwnArrays, Interruptible):
         games = self._all if env_ids is None else self._checked_rows(env_ids)
         chosen = action_numbers(actions, len(games))
         games = np.ascontiguousarray(games)
-        _, first_unnamed = self._entries
-        fixed = (
-            self._mode, self._seen, self.action_masks, self.seats, self.rewards, self.terminated, self._allowed
-        )  # fmt: skip
-        team = self._team_for(fixed) if self._team_size > 1 and games is self._all else None
-        if team is not None:
-            np.copyto(self._chosen, chosen)
         if not self._allowed_known or self._states_shown:
             wrong = self._first_illegal(games, chosen)
-        elif team is None:
-            wrong = first_unnamed(self._allowed, games, chosen, self.game.num_actions)
         else:
-            wrong = team.check()
+            wrong = self.game.kernels.direct("first_unnamed")(self._allowed, games, chosen, self.game.num_actions)
         if wrong >= 0:
             i = int(games[wrong])
             raise IllegalAction(f"game {i}: {why_illegal(self.game, self._states[i : i + 1], int(chosen[wrong]))}")
-        self._play(games, chosen, fixed, team)
+        self._play(games, chosen)
         return self.rewards, self.terminated
 
     @whole
-    def _play(
-        self, games: npt.NDArray[np.int64], chosen: npt.NDArray[np.int64], fixed: tuple[Any, ...], team: Team | None
-    ) -> None:
+    def _play(self, games: npt.NDArray[np.int64], chosen: npt.NDArray[np.int64]) -> None:
         """Plays legal actions, and shows what follows."""
-        step_rows = self._entries[0]
         if self._log is not None:
             self._log.note(self._states, games, chosen)
-        if team is not None:
-            team.play()
-        else:
-            self.rewards.fill(0)
-            self.terminated.fill(False)
-            if self.num_threads == 1:
-                step_rows(self._states, self._template, games, chosen, *fixed)
-            else:
-                step = partial(step_rows, self._states, self._template)
-                self._share(len(games), lambda at: step(games[at], chosen[at], *fixed))
+        self.rewards.fill(0)
+        self.terminated.fill(False)
+        step_rows = self.game.kernels.direct("step_rows")
+        self._share(
+            len(games),
+            lambda at: step_rows(
+                self._states, self._template, games[at], chosen[at], self._mode, self._seen, self.action_masks,
+                self.seats, self.rewards, self.terminated, self._allowed,
+            ),
+        )  # fmt: skip
         self._allowed_known |= games is self._all
         if self._log is not None:
             ended = self.terminated[games]
             self._log.follow(self._states, games[~ended])
             self._log.begin_matches(self._states, games[ended])
             self._show_history(games)
-
-    def _team_for(self, fixed: tuple[Any, ...]) -> Team:
-        """The threads that share a step of all games, with these last arguments."""
-        arguments = (self._states, self._template, self._all, self._chosen, *fixed)
-        team = self._team
-        if team is None or team.process != os.getpid() or any(map(is_not, team.arguments, arguments)):
-            ends = np.arange(self._team_size + 1) * self.num_envs // self._team_size
-            kernels = (
-                self._machine_code_of("begin_turn", ends, ends, 0),
-                self._machine_code_of("share_rows", ends, ends, 0, WAITING, *arguments),
-                self._machine_code_of("turn_is_over", ends, ends, WAITING),
-            )
-            team = self._team = Team(kernels, ends, arguments)
-        return team
-
-    def _machine_code_of(self, name: str, *examples: Any) -> Callable[..., Any]:
-        kernel = getattr(self.game.kernels, name)
-        return direct(kernel.change_over() if isinstance(kernel, Switch) else kernel, *examples)
-
-    _team: Team | None = None
 
     def _first_illegal(self, games: npt.NDArray[np.int64], actions: npt.NDArray[np.int64]) -> int:
         """The first place of an action that is not legal in its game, or -1."""
@@ -277,34 +238,8 @@ class BatchEnv(OwnArrays, Interruptible):
                 return int(at.start + first)
         return -1
 
-    @property
-    def _entries(self) -> Sequence[Callable[..., Any]]:
-        """The kernels that a step calls; kept once they are machine code."""
-        if self._machine_code is not None:
-            return self._machine_code
-        kernels, arguments = self.game.kernels, self._arguments()
-        found = [direct(getattr(kernels, name), *arguments[name]) for name in ("step_rows", "first_unnamed")]
-        if not any(isinstance(each, Switch) for each in found):
-            self._machine_code = found
-        return found
-
-    _machine_code: Sequence[Callable[..., Any]] | None = None
-
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name not in ("_machine_code", "_team")}
-
-    def _arguments(self) -> dict[str, Sequence[Any]]:
-        """Arguments of the kernels, of the types that calls will have; those that take longest to compile first."""
-        states, template, actions = self._states, self._template, self.seats
-        shown = self._seen, self.action_masks, self.seats
-        last = self._mode, *shown, self.rewards, self.terminated, self._allowed
-        return {
-            "step_rows": (states, template, self._all, actions, *last),
-            "observe_batch": (states, *shown),
-            "reset_batch": (states, template, np.zeros(self.num_envs, np.uint64)),
-            "first_illegal": (states, self._all, actions),
-            "first_unnamed": (self._allowed, self._all, actions, self.game.num_actions),
-        }
+        return {name: value for name, value in self.__dict__.items() if name != "_pool"}
 
     def _show_history(self, games: npt.NDArray[np.int64]) -> None:
         if self._log is not None:
@@ -359,9 +294,23 @@ class BatchEnv(OwnArrays, Interruptible):
         return [slice(start, end) for start, end in pairwise(ends)]
 
     def _share(self, count: int, work: Callable[[slice], Any]) -> list[Any]:
-        """What ``work`` returns for every thread's part of ``count`` games."""
-        parts = self._slices(count)
-        return [work(parts[0])] if len(parts) == 1 else self._crew.run([partial(work, part) for part in parts])
+        """What ``work`` returns for every thread's part of ``count`` games; all have ended when this returns."""
+        first, *others = self._slices(count)
+        futures = [self._threads().submit(work, part) for part in others]
+        try:
+            own = work(first)
+        finally:
+            wait(futures)
+        return [own, *(future.result() for future in futures)]
+
+    def _threads(self) -> ThreadPoolExecutor:
+        """This batch's threads, besides the caller's; a copy, or a forked process, has its own."""
+        process = os.getpid()
+        if self._pool is None or self._pool[0] != process:
+            self._pool = process, ThreadPoolExecutor(self.num_threads - 1, "trick_envs kernels")
+        return self._pool[1]
+
+    _pool: tuple[int, ThreadPoolExecutor] | None = None
 
     def _checked_rows(self, env_ids: npt.ArrayLike) -> npt.NDArray[np.int64]:
         games = np.asarray(env_ids)

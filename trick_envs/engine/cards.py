@@ -15,7 +15,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from trick_envs.engine.compile import rule
+from trick_envs.engine.build import rule
 from trick_envs.engine.intrinsics import lowest_bit, popcount
 from trick_envs.errors import InputError
 

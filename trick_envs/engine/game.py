@@ -15,10 +15,11 @@ from typing import Any
 
 import numpy as np
 
+from trick_envs.engine.build.kernels import Kernels
 from trick_envs.engine.cards import Deck
 from trick_envs.engine.declaration import check_declaration
+from trick_envs.engine.hooks import hooks_of
 from trick_envs.engine.intrinsics import OF_TABLE
-from trick_envs.engine.kernels.binding import Kernels, bind_kernels
 from trick_envs.engine.observation import Block, Layout
 from trick_envs.engine.search.worlds import ROWS, WIDTH
 from trick_envs.engine.state import PHASES, Field, Sizes, State, States, fields, record_dtype
@@ -132,15 +133,19 @@ class GameType:
         """
         if num_players not in self._kernels:
             tables = self.players if num_players is None else (num_players,)
-            self._kernels[num_players] = bind_kernels(
-                self.modules,
-                self.name if num_players is None else f"{self.name}-{num_players}",
+            name = self.name if num_players is None else f"{self.name}-{num_players}"
+            self._kernels[num_players] = Kernels(
+                name,
                 self.title if len(tables) == len(self.players) else f"{self.title}, {num_players} players",
                 self.folder,
-                self.phases,
-                self.hands_seen,
+                self.dtype if num_players is None else self.dtype_at(num_players),
+                hooks_of(name, self.modules)
+                | {
+                    "PHASES_OF_GAME": tuple(self.phases),
+                    "HANDS_SEEN": self.hands_seen,
+                    "TWO_PACKS": any(self.deck(each).copies == 2 for each in tables),
+                },
                 lambda: GAMES_BY_NAME.get(self.name) is self,
-                any(self.deck(each).copies == 2 for each in tables),
             )
         return self._kernels[num_players]
 

@@ -1,16 +1,27 @@
 """The hooks: the functions of a game that the engine calls, with their types, and the defaults.
 
 A game's modules (``rules.py``, ``features.py``, ``heuristic.py``, ``determinization.py``) define functions of these
-names under ``@rule``; ``bind_kernels`` uses them instead of those below. The first six have no default: every game
+names under ``@rule``; ``hooks_of`` finds them instead of those below. The first six have no default: every game
 defines them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from types import ModuleType
+from typing import Any
+
+from trick_envs.engine.build import rule
 from trick_envs.engine.cards import CardSet
-from trick_envs.engine.compile import rule
 from trick_envs.engine.state import Bytes, Numbers, State, Streams
 from trick_envs.engine.table import left
+from trick_envs.errors import InputTypeError
+
+# --- numbers that the kernels of a table have as constants ----------------------------------------------------------
+
+PHASES_OF_GAME: tuple[int, ...] = ()
+HANDS_SEEN = False  # whether a seat may come to know cards in the hands of others
+TWO_PACKS = True  # whether the deck of a table may have two cards of a kind: without, the code for them is left out
 
 # --- what every game defines --------------------------------------------------------------------------------------
 
@@ -121,3 +132,27 @@ OPTIONAL = (
     "next_dealer", "match_over", "standing", "hidden_state", "remove_hidden", "place_hidden", "notes_of",
     "complete_world", "is_consistent",
 )  # fmt: skip
+
+
+def hooks_of(game: str, modules: Sequence[ModuleType]) -> dict[str, Callable[..., Any]]:
+    """The hooks that a game's modules define, and the defaults, by name.
+
+    Raises:
+        TypeError: if the game lacks a hook that every game has to define, or two of its modules define the same one.
+    """
+    found = {}
+    for hook in (*REQUIRED, *OPTIONAL):
+        defined = [getattr(module, hook) for module in modules if _defines(module, hook)]
+        if len(defined) > 1:
+            raise InputTypeError(f"{game}: {hook}() is defined in more than one of its modules")
+        if not defined and hook in REQUIRED:
+            raise InputTypeError(
+                f"{game}: no module of it defines {hook}() (trick_envs/engine/hooks.py says what it does)"
+            )
+        found[hook] = defined[0] if defined else globals()[hook]
+    return found
+
+
+def _defines(module: ModuleType, hook: str) -> bool:
+    function = getattr(module, hook, None)
+    return function is not None and getattr(function, "__module__", None) == module.__name__

@@ -1,11 +1,13 @@
 """Bits, bytes and unsigned arithmetic, under names that say what they do.
 
-Each function here is plain Python, with a compiled twin in ``compiled_intrinsics.py`` that Numba calls instead. Nothing
-else in the package touches bits, pointers or unsigned arithmetic.
+Each function here is plain Python, for records and buffers as ``build/twin.py`` has them;
+``build/intrinsics.py`` makes machine code for each. Nothing else in the package touches bits, pointers or unsigned
+arithmetic.
 """
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Sequence
 from typing import Any
 
@@ -28,7 +30,7 @@ def constants_of(names: Sequence[str]) -> dict[str, int]:
 
 
 _WORD = (1 << 64) - 1
-_GOLDEN, _MIX_1, _MIX_2 = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
+GOLDEN, MIX_1, MIX_2 = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 
 
 def popcount(word: int) -> int:
@@ -48,10 +50,10 @@ def highest_bit(word: int) -> int:
 
 def splitmix(state: Any) -> tuple[Any, Any]:
     """One step of SplitMix64 (Steele, Lea, Flood 2014): the next state and 64 random bits, both ``uint64``."""
-    following = (int(state) + _GOLDEN) & _WORD
+    following = (int(state) + GOLDEN) & _WORD
     bits = following
-    bits = ((bits ^ (bits >> 30)) * _MIX_1) & _WORD
-    bits = ((bits ^ (bits >> 27)) * _MIX_2) & _WORD
+    bits = ((bits ^ (bits >> 30)) * MIX_1) & _WORD
+    bits = ((bits ^ (bits >> 27)) * MIX_2) & _WORD
     return np.uint64(following), np.uint64(bits ^ (bits >> 31))
 
 
@@ -63,20 +65,54 @@ def scale_bits(bits: Any, count: int) -> int:
     return int(((int(bits) >> 32) * int(count)) >> 32)
 
 
+# --- bytes of a buffer --------------------------------------------------------------------------------------------
+# A buffer is an ``int8`` array or a memory view of one; an array of a record is a list.
+
+_DIGITS = bytes.maketrans(b"01", b"\0\1")
+
+
+def _store(data: bytes, out: Any, at: int) -> None:
+    if isinstance(out, memoryview):
+        out[at : at + len(data)] = memoryview(data).cast("b")
+    else:
+        out[at : at + len(data)] = np.frombuffer(data, np.int8)
+
+
+def _bytes_of(bits: int, length: int) -> bytes:
+    """The lowest bits of a number, one byte each."""
+    return f"{int(bits) & ((1 << int(length)) - 1):0{length}b}"[::-1].encode().translate(_DIGITS)
+
+
 def write_bits(low: int, high: int, split: int, out: Any, at: int, length: int) -> None:
     """Writes ``length`` bits (118 at most), ``split`` of ``low`` and then ``high``, as bytes 0 or 1 to ``out[at:]``.
 
     Why 118: the second word is stored from byte ``split`` on, which is ``cards.WORD`` = 54, and has 64 bits.
     """
-    bits = int(low) | (int(high) << split)
-    for k in range(length):
-        out[at + k] = (bits >> k) & 1
+    if length > 0:
+        _store(_bytes_of(int(low) | (int(high) << split), length), out, at)
 
 
 def write_bit_sums(one: int, other: int, out: Any, at: int, length: int) -> None:
     """Writes ``length`` bytes to ``out[at:]``: how many of the two words have the bit set (0, 1 or 2)."""
-    for k in range(length):
-        out[at + k] = ((int(one) >> k) & 1) + ((int(other) >> k) & 1)
+    if length > 0:
+        data = _bytes_of(one, length)
+        if other:
+            data = bytes(map(int.__add__, data, _bytes_of(other, length)))
+        _store(data, out, at)
+
+
+def copy_bytes(source: Any, start: int, out: Any, at: int, length: int) -> None:
+    """``out[at:at + length] = source[start:start + length]`` for one-dimensional arrays of one-byte items."""
+    part = source[start : start + length]
+    if type(part) is list:
+        _store(struct.pack(f"{length}b", *part), out, at)
+    else:
+        out[at : at + length] = part
+
+
+def clear_bytes(out: Any, at: int, length: int) -> None:
+    """``out[at:at + length] = 0`` for a one-dimensional array of one-byte items."""
+    _store(bytes(length), out, at)
 
 
 # What is written block by block, in ascending order, need not stop exactly where a block ends: with room behind it,
@@ -111,12 +147,12 @@ def append_bits(word: int, filled: int, bits: int, length: int, out: Any, at: in
     Whenever 64 are together, they are stored as 64 bytes, 0 or 1, from ``out[at]`` on. Returns the new ``word`` (what
     has not been stored yet), ``filled`` (below 64) and ``at``.
     """
-    filled, length = int(filled), int(length)
-    together = int(word) | ((int(bits) & ((1 << length) - 1)) << filled)
-    if filled + length < 64:
-        return together, filled + length, at
-    write_bit_sums(together & _WORD, 0, out, at, 64)
-    return together >> 64, filled + length - 64, at + 64
+    filled, length = int(filled), int(length)  # what hangs on a number of an array may be one of NumPy's
+    together, filled = int(word) | ((int(bits) & ((1 << length) - 1)) << filled), filled + length
+    if filled < 64:
+        return together, filled, at
+    _store(_bytes_of(together, 64), out, at)
+    return together >> 64, filled - 64, at + 64
 
 
 def flags_of(numbers: Any, length: int) -> int:
@@ -140,49 +176,6 @@ def spill_sizes(places: Any, count: int, first: int, out: Any, at: int) -> None:
         out[at + k] = popcount(held[0]) + popcount(held[1])
 
 
-def copy_bytes(source: Any, start: int, out: Any, at: int, length: int) -> None:
-    """``out[at:at + length] = source[start:start + length]`` for one-dimensional arrays of one-byte items."""
-    out[at : at + length] = source[start : start + length]
-
-
-def clear_bytes(out: Any, at: int, length: int) -> None:
-    """``out[at:at + length] = 0`` for a one-dimensional array of one-byte items."""
-    out[at : at + length] = 0
-
-
-def prefetch(states: Any, i: int) -> None:
-    """Asks for the record ``states[i]`` to be brought into the cache, if there is such a record."""
-
-
-# Words that threads share, for compiled code, which runs without the interpreter's lock.
-
-
-def shared_word(words: Any, at: int) -> int:
-    """``words[at]`` of an ``int64`` array, with everything that was written before it was (an acquiring load)."""
-    return int(words[at])
-
-
-def add_to_word(words: Any, at: int, value: int) -> int:
-    """Adds ``value`` to ``words[at]``, and returns what was there: one indivisible step."""
-    before = int(words[at])
-    words[at] = before + value
-    return before
-
-
-def replace_word(words: Any, at: int, expected: int, value: int) -> bool:
-    """Writes ``value`` to ``words[at]`` if ``expected`` is there, and returns whether it was: one indivisible step."""
-    if words[at] != expected:
-        return False
-    words[at] = value
-    return True
-
-
-def pause() -> None:
-    """Tells the processor that this thread waits in a loop."""
-
-
 def clear_deal(state: Any) -> None:
     """Sets everything in a record from the field ``DEAL_STARTS_AT`` on to zero."""
-    names = state.dtype.names
-    for name in names[names.index(DEAL_STARTS_AT) :]:
-        state[name] = 0
+    state.clear_from(DEAL_STARTS_AT)

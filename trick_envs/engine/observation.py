@@ -15,8 +15,8 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from trick_envs.engine.build import rule
 from trick_envs.engine.cards import WORD, CardSet
-from trick_envs.engine.compile import rule
 from trick_envs.engine.intrinsics import append_bits, spill_bit_sums, spill_bits, spill_copy, spill_zeros
 from trick_envs.engine.state import Bytes, Numbers, State
 from trick_envs.engine.table import relative

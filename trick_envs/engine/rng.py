@@ -8,9 +8,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from trick_envs.engine.compile import rule
-from trick_envs.engine.intrinsics import scale_bits, splitmix
+from trick_envs.engine.build import rule
+from trick_envs.engine.intrinsics import GOLDEN, MIX_1, MIX_2, scale_bits, splitmix
 from trick_envs.engine.state import State, States, Streams
 from trick_envs.errors import InputError
 
@@ -64,11 +65,24 @@ def decision_bits(state: State, seed: np.uint64) -> np.uint64:
     return bits
 
 
-@rule
-def decision_bits_batch(states: States, seed: np.uint64, bits: Streams) -> None:
-    """``decision_bits`` of every record."""
-    for i in range(states.shape[0]):
-        bits[i] = decision_bits(states[i], seed)
+def decision_bits_of(states: States, seed: np.uint64) -> npt.NDArray[np.uint64]:
+    """``decision_bits`` of every record: ``(B,) uint64``."""
+    rows, seats = np.arange(len(states)), states["seat"]
+    bits = np.full(len(states), seed, np.uint64)
+    for part in (
+        *(states[name] for name in ("seed", "deal_number", "tricks", "trick_size", "phase", "seat")),
+        *(states["hand"][rows, seats, word] for word in (0, 1)),
+    ):
+        bits = _mixed(bits ^ part.astype(np.int64).view(np.uint64))
+    return bits
+
+
+def _mixed(states: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """The bits of ``splitmix`` in the state given for each."""
+    bits = states + np.uint64(GOLDEN)
+    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(MIX_1)
+    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(MIX_2)
+    return bits ^ (bits >> np.uint64(31))
 
 
 # --- seeds from outside -------------------------------------------------------------------------------------------

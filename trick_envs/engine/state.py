@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from trick_envs.engine.cache import jit_disabled
+from trick_envs.engine.build.rule import ArrayOf
 from trick_envs.engine.intrinsics import FILLER, SLACK
 
 # The phases: what naming a card means now. ``OVER`` says that the deal, or the match, has ended.
@@ -26,16 +26,21 @@ LEAD, FOLLOW, PASS, KEEP, PICK, OVER = range(len(PHASES))
 
 MAX_PLAYERS = 16  # kernels return the seat to act in the low four bits of a number, and keep arrays of this length
 
-# The arguments of rules and kernels. ``States`` is an array of records, shape ``(B,)``.
-Numbers: TypeAlias = npt.NDArray[np.int64]
-Reals: TypeAlias = npt.NDArray[np.float64]
-Bytes: TypeAlias = npt.NDArray[np.int8]  # observations and masks
-Flags: TypeAlias = npt.NDArray[np.bool_]
+# The arguments of rules and kernels. Where Python calls a kernel, they are arrays of exactly these types.
+Numbers: TypeAlias = Annotated[npt.NDArray[np.int64], ArrayOf(np.int64, 1)]
+NumberRows: TypeAlias = Annotated[npt.NDArray[np.int64], ArrayOf(np.int64, 2)]
+Reals: TypeAlias = Annotated[npt.NDArray[np.float64], ArrayOf(np.float64, 1)]
+Floats: TypeAlias = Annotated[npt.NDArray[np.float32], ArrayOf(np.float32, 1)]
+FloatRows: TypeAlias = Annotated[npt.NDArray[np.float32], ArrayOf(np.float32, 2)]
+Bytes: TypeAlias = Annotated[npt.NDArray[np.int8], ArrayOf(np.int8, 1)]  # an observation or a mask
+ByteRows: TypeAlias = Annotated[npt.NDArray[np.int8], ArrayOf(np.int8, 2)]
+Flags: TypeAlias = Annotated[npt.NDArray[np.bool_], ArrayOf(np.bool_, 1)]
+Streams: TypeAlias = Annotated[npt.NDArray[np.uint64], ArrayOf(np.uint64, 1)]  # one random number generator per game
+States: TypeAlias = Annotated[npt.NDArray[Any], ArrayOf(None, 1)]  # an array of positions, shape ``(B,)``
+FixedStates: TypeAlias = Annotated[npt.NDArray[Any], ArrayOf(None, 1, readonly=True)]  # that are only read
 Rewards: TypeAlias = npt.NDArray[np.floating]
 Records: TypeAlias = npt.NDArray[Any]  # of a type that ``record_of`` has made
 Place: TypeAlias = npt.NDArray[np.int64]  # a card set in the record: two words
-States: TypeAlias = npt.NDArray[Any]
-Streams: TypeAlias = npt.NDArray[np.uint64]  # one random number generator per game
 
 # Axes of a field, resolved for the largest number of players of the game. A tuple of axes is their product: arrays
 # with a row per seat are kept flat, so that the rows of a smaller game lie side by side.
@@ -173,7 +178,7 @@ def record_dtype(state: type[State], sizes: Sizes, constants: Mapping[str, int] 
         state: declares the fields.
         sizes: of the axes.
         constants: fields that have one value in all records of this type. The name of the last field says them, and so
-            the type: compiled code for it reads the number there, not from the record (``compiled_intrinsics.py``).
+            the type: compiled code for it reads the number there, not from the record (``build/intrinsics.py``).
 
     What lasts for a match comes first, then what a new deal sets to zero. In both parts wide numbers come before narrow
     ones, and the few bytes at the end of a part have a name: there is no padding, every byte belongs to a field.
@@ -183,7 +188,7 @@ def record_dtype(state: type[State], sizes: Sizes, constants: Mapping[str, int] 
     last = "__".join([FILLER, *(f"{name}__{value}" for name, value in (constants or {}).items())])
     for lasts_for_a_deal in (False, True):
         part = {name: each for name, each in fields(state).items() if (each.lasts == "deal") == lasts_for_a_deal}
-        kinds = {name: _kind(each.dtype) for name, each in part.items()}
+        kinds = {name: np.dtype(each.dtype) for name, each in part.items()}
         end = 0
         for name in sorted(part, key=lambda name: -kinds[name].itemsize):
             shape = tuple(sizes.axis(axis) for axis in part[name].shape)
@@ -193,12 +198,6 @@ def record_dtype(state: type[State], sizes: Sizes, constants: Mapping[str, int] 
         if filler:
             rows.append((last if lasts_for_a_deal else "match_filler", np.dtype(np.int8), (filler,)))
     return np.dtype((np.record, np.dtype([row if row[2] else row[:2] for row in rows], align=True)))
-
-
-def _kind(dtype: Any) -> np.dtype[Any]:
-    if jit_disabled() and dtype is not np.uint64:  # NumPy's small integers overflow where compiled code does not
-        return np.dtype(np.int64)
-    return np.dtype(dtype)
 
 
 def record_of(**fields: type[np.generic]) -> np.dtype[Any]:

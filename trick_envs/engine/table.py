@@ -8,6 +8,7 @@ seats that have it in their ``seen`` set.
 
 from __future__ import annotations
 
+from trick_envs.engine.build import rule
 from trick_envs.engine.cards import (
     FULL_WORD,
     WORD,
@@ -21,7 +22,6 @@ from trick_envs.engine.cards import (
     take,
     take_all,
 )
-from trick_envs.engine.compile import rule
 from trick_envs.engine.intrinsics import highest_bit, lowest_bit
 from trick_envs.engine.rng import draw
 from trick_envs.engine.state import FOLLOW, LEAD, Place, State

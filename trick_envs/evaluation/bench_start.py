@@ -38,9 +38,9 @@ rewards, ends = games.step(games.action_masks.argmax(axis=1))
 """
 
 _PIDS = """
-from trick_envs.engine import background
+from trick_envs.engine.build import process
 
-print("compiling:", *background.compiling())
+print("compiling:", *process.compiling())
 """
 
 

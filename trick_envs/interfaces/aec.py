@@ -13,7 +13,6 @@ from pettingzoo.utils.env_logger import EnvLogger
 
 from trick_envs.engine.arguments import action_number, seat_or_agent
 from trick_envs.engine.batch import reward_mode
-from trick_envs.engine.direct import direct
 from trick_envs.engine.game import Game
 from trick_envs.engine.history import Events, Recall, layout_of, with_history
 from trick_envs.engine.inspect import phase_name, why_illegal
@@ -172,11 +171,7 @@ class RawEnv(AECEnv[str, Observation, int | None]):
         """Starts with a match that has just been dealt."""
         self._match, self.agents, self._illegal = match, self.possible_agents[:], False
         self._states, self._play = match.states, match.play
-        self._observe = direct(
-            self.game.kernels.observe_float,
-            *(self._states, 0, self._scratch),
-            *(np.empty(self.game.layout.size, _FLOAT), np.empty(self._mask_shape, _BYTE)),
-        )
+        self._observe = self.game.kernels.direct("observe_float")
         self._recall: Recall | None = None
         if self._shows_history:
             self._observe_position, self._observe = self._observe, self._observe_history

@@ -17,7 +17,6 @@ import numpy as np
 from trick_envs.engine.arguments import action_number
 from trick_envs.engine.batch import reward_mode
 from trick_envs.engine.deal import BY_THE_RULES, Deal, Plays, Trick, ends_trick
-from trick_envs.engine.direct import direct
 from trick_envs.engine.game import Game
 from trick_envs.engine.history import PlayLog
 from trick_envs.engine.inspect import dealt, phase_name, why_illegal, winners_in
@@ -70,7 +69,7 @@ class Match:
     def _bind(self) -> None:
         self._mode, self._num_actions = reward_mode(self.reward), self.game.num_actions
         self._rewards = np.zeros(self.game.num_players, np.float64)
-        self._step = direct(self.game.kernels.step_one, self.states, 0, self._mode, self._rewards)
+        self._step = self.game.kernels.direct("step_one")
         self._bytes = self.states.view(np.uint8).data
 
     @property
@@ -85,7 +84,9 @@ class Match:
 
     def next_seed(self) -> int:
         """The seed of the match that follows this one in its stream; every call draws another."""
-        return int(self.game.kernels.next_seed(self.states))
+        seeds = np.zeros(1, np.uint64)
+        self.game.kernels.next_seeds(self.states, np.zeros(1, np.int64), seeds)
+        return int(seeds[0])
 
     def play(self, action: int) -> int:
         """Plays an action of the seat to act.

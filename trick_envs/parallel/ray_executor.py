@@ -19,9 +19,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar, TypeVarTuple
 
+from trick_envs.engine.build.digest import digest_of_all, sources_digest
 from trick_envs.errors import InputError, MissingExtraError
 from trick_envs.parallel.threads import wait_passively
-from trick_envs.sources import digest_of_all, sources_digest
 
 Args = TypeVarTuple("Args")
 Result = TypeVar("Result")

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import logging
-import os
 import re
 import secrets
+import shutil
+import tempfile
 import threading
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from trick_envs.engine.registry import game_type
 from trick_envs.errors import InputError
-from trick_envs.files import read_json, write_json
+from trick_envs.files import read_json, user_folder, write_json
 from trick_envs.play.characters import PERSON
 from trick_envs.play.session import Session
 
@@ -26,11 +29,18 @@ _LOG = logging.getLogger("trick_envs.serve")
 
 
 def data_root() -> Path:
-    """The folder for what people keep: ``$TRICK_ENVS_DATA``, else the user's data folder."""
-    if chosen := os.environ.get("TRICK_ENVS_DATA"):
-        return Path(chosen)
-    base = os.environ.get("XDG_DATA_HOME") or os.environ.get("LOCALAPPDATA") or Path.home() / ".local" / "share"
-    return Path(base) / "trick_envs"
+    """The folder for what people keep: ``$TRICK_ENVS_DATA``, else the user's data folder.
+
+    Without a home it is a temporary folder: games last as long as this process.
+    """
+    return user_folder("TRICK_ENVS_DATA", "XDG_DATA_HOME", ".local/share") or _temporary_root()
+
+
+@cache
+def _temporary_root() -> Path:
+    root = tempfile.mkdtemp(prefix="trick_envs-games-")
+    atexit.register(lambda: shutil.rmtree(root, ignore_errors=True))
+    return Path(root)
 
 
 def new_id() -> str:

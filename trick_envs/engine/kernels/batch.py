@@ -2,35 +2,25 @@
 
 from __future__ import annotations
 
+from trick_envs.engine.build import kernel
 from trick_envs.engine.cards import WORD, cards, has
-from trick_envs.engine.hooks import legal
-from trick_envs.engine.intrinsics import (
-    SLACK,
-    add_to_word,
-    pause,
-    prefetch,
-    replace_word,
-    shared_word,
-    spill_bit_sums,
-    spill_bits,
-    write_bits,
-)
-from trick_envs.engine.kernels.binding import TWO_PACKS, kernel
+from trick_envs.engine.hooks import TWO_PACKS, legal
+from trick_envs.engine.intrinsics import SLACK, spill_bit_sums, spill_bits, write_bits
 from trick_envs.engine.kernels.observing import scratch_row, write_mask, write_observation, write_row
 from trick_envs.engine.kernels.playing import advance, kinds_of, pay, resolve_card, start_match
 from trick_envs.engine.rng import draw_seed
-from trick_envs.engine.state import OVER, Bytes, Flags, Numbers, Rewards, States, Streams
+from trick_envs.engine.state import OVER, ByteRows, FixedStates, Flags, FloatRows, NumberRows, Numbers, States, Streams
 
 
-@kernel
-def reset_batch(states: States, template: States, seeds: Streams) -> None:
+@kernel(called=True)
+def reset_batch(states: States, template: FixedStates, seeds: Streams) -> None:
     """Starts a match in every record; ``seeds`` has one ``uint64`` per record."""
     for i in range(states.shape[0]):
         start_match(states, i, template, seeds[i])
 
 
-@kernel
-def observe_batch(states: States, observations: Bytes, masks: Bytes, seats: Numbers) -> int:
+@kernel(called=True)
+def observe_batch(states: FixedStates, observations: ByteRows, masks: ByteRows, seats: Numbers) -> int:
     """Observation and mask of the seat to act, for every record; returns the length of the last observation."""
     scratch, written = scratch_row(observations), 0
     for i in range(states.shape[0]):
@@ -41,8 +31,8 @@ def observe_batch(states: States, observations: Bytes, masks: Bytes, seats: Numb
     return written
 
 
-@kernel
-def first_unnamed(named: Numbers, env_ids: Numbers, actions: Numbers, kinds: int) -> int:
+@kernel(called=True)
+def first_unnamed(named: NumberRows, env_ids: Numbers, actions: Numbers, kinds: int) -> int:
     """The first ``k`` for which ``actions[k]`` is not in the set ``named[env_ids[k]]``, or -1."""
     for k in range(env_ids.shape[0]):
         action = actions[k]
@@ -55,19 +45,19 @@ AHEAD = 8  # rows that vectors written at the end of one may reach
 REACH = 4 * SLACK  # bytes
 
 
-@kernel
+@kernel(called=True)
 def step_rows(
     states: States,
-    template: States,
+    template: FixedStates,
     env_ids: Numbers,
     actions: Numbers,
     mode: int,
-    observations: Bytes,
-    masks: Bytes,
+    observations: ByteRows,
+    masks: ByteRows,
     seats: Numbers,
-    rewards: Rewards,
+    rewards: FloatRows,
     terminated: Flags,
-    allowed: Numbers,
+    allowed: NumberRows,
 ) -> None:
     """Plays a legal action in each of these records, starts the next match where one ended, and writes observations.
 
@@ -82,7 +72,6 @@ def step_rows(
     for k in range(count):
         i = env_ids[k]
         state = states[i]
-        prefetch(states, i + 1)
         card = actions[k]
         if TWO_PACKS:
             card = resolve_card(state, card)
@@ -103,137 +92,3 @@ def step_rows(
         else:
             write_bits(named[0], named[1], WORD, masks[i], 0, kinds)
             write_row(state, seats[i], scratch, observations, i)
-
-
-# Threads share the games of a step. Each has a part of its own, which it does in portions of ``PORTION`` games, and
-# then helps the others with theirs: nobody waits for a thread that gets no processor time. Their words, ``APART`` from
-# each other: per part what has been claimed, then how many portions are done, the first game whose action is refused,
-# and per thread whether it sleeps. A claim is ``turn << CLAIM_BITS | next portion``; odd turns check actions, even ones
-# play them.
-PORTION = 128
-APART = 16
-CLAIM_BITS = 32
-
-
-@kernel
-def num_portions(ends: Numbers, part: int) -> int:
-    """How many portions a part has; it goes from ``ends[part]`` to ``ends[part + 1]``."""
-    return (ends[part + 1] - ends[part] + PORTION - 1) // PORTION
-
-
-@kernel
-def begin_turn(words: Numbers, ends: Numbers, checks: int) -> int:
-    """Opens the portions of all parts for a turn that ``checks`` (1) or plays (0); returns how many threads sleep.
-
-    The turn before has to be over.
-    """
-    parts, sleeping = ends.shape[0] - 1, 0
-    turn = (shared_word(words, 0) >> CLAIM_BITS) + 1
-    if turn & 1 != checks:
-        turn += 1
-    words[parts * APART] = 0
-    words[(parts + 1) * APART] = -1
-    for part in range(parts):
-        at = part * APART
-        replace_word(words, at, shared_word(words, at), turn << CLAIM_BITS)
-    for thread in range(1, parts):
-        if replace_word(words, (parts + 2 + thread) * APART, 1, 0):
-            sleeping += 1
-    return sleeping
-
-
-@kernel
-def turn_is_over(words: Numbers, ends: Numbers, turns: int) -> bool:
-    """Waits until all portions are done, or for so many ``turns`` of a loop; returns whether they are."""
-    parts, portions = ends.shape[0] - 1, 0
-    for part in range(parts):
-        portions += num_portions(ends, part)
-    for _ in range(turns):
-        if shared_word(words, parts * APART) == portions:
-            return True
-        pause()
-    return False
-
-
-@kernel
-def note_refused(words: Numbers, at: int, game: int) -> None:
-    """Writes the smallest number of all that are noted."""
-    while True:
-        noted = shared_word(words, at)
-        if 0 <= noted <= game or replace_word(words, at, noted, game):
-            return
-
-
-@kernel
-def portions_left(words: Numbers, ends: Numbers) -> bool:
-    """Whether there are portions that nobody has claimed."""
-    for part in range(ends.shape[0] - 1):
-        if (shared_word(words, part * APART) & ((1 << CLAIM_BITS) - 1)) < num_portions(ends, part):
-            return True
-    return False
-
-
-@kernel
-def share_rows(
-    words: Numbers,
-    ends: Numbers,
-    thread: int,
-    turns: int,
-    states: States,
-    template: States,
-    env_ids: Numbers,
-    actions: Numbers,
-    mode: int,
-    observations: Bytes,
-    masks: Bytes,
-    seats: Numbers,
-    rewards: Rewards,
-    terminated: Flags,
-    allowed: Numbers,
-) -> None:
-    """Does portions of ``first_unnamed`` and ``step_rows`` as long as there are any.
-
-    Thread 0, the caller's, then returns; the others wait for more, for so many ``turns`` of a loop, and return as
-    sleeping. Rewards and ends are set to 0 before a play.
-    """
-    parts, kinds, waited = ends.shape[0] - 1, masks.shape[1], 0
-    while True:
-        done = 0
-        for k in range(parts):
-            part = (thread + k) % parts
-            portions = num_portions(ends, part)
-            while True:
-                claim = shared_word(words, part * APART)
-                portion = claim & ((1 << CLAIM_BITS) - 1)
-                if portion >= portions:
-                    break
-                if not replace_word(words, part * APART, claim, claim + 1):
-                    continue
-                start = ends[part] + portion * PORTION
-                stop = min(start + PORTION, ends[part + 1])
-                games, chosen = env_ids[start:stop], actions[start:stop]
-                if (claim >> CLAIM_BITS) & 1:
-                    wrong = first_unnamed(allowed, games, chosen, kinds)
-                    if wrong >= 0:
-                        note_refused(words, (parts + 1) * APART, start + wrong)
-                else:
-                    rewards[start:stop] = 0.0
-                    terminated[start:stop] = 0
-                    step_rows(
-                        states, template, games, chosen, mode, observations, masks, seats, rewards, terminated, allowed
-                    )  # fmt: skip
-                add_to_word(words, parts * APART, 1)
-                done += 1
-        if thread == 0:
-            return
-        if done:
-            waited = 0
-        elif waited < turns:
-            pause()
-            waited += 1
-        else:
-            own = (parts + 2 + thread) * APART
-            replace_word(words, own, 0, 1)
-            if not portions_left(words, ends) or not replace_word(words, own, 1, 0):
-                return
-            waited = 0

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from trick_envs.engine.build import kernel
 from trick_envs.engine.cards import WORD, CardSet, cards, intersection
-from trick_envs.engine.hooks import features, hidden_state, legal
+from trick_envs.engine.hooks import HANDS_SEEN, PHASES_OF_GAME, TWO_PACKS, features, hidden_state, legal
 from trick_envs.engine.intrinsics import (
     SLACK,
     append_bits,
@@ -16,7 +17,6 @@ from trick_envs.engine.intrinsics import (
     spill_sizes,
     write_bits,
 )
-from trick_envs.engine.kernels.binding import HANDS_SEEN, PHASES_OF_GAME, TWO_PACKS, kernel, noinline
 from trick_envs.engine.kernels.playing import kinds_of, step_one
 from trick_envs.engine.observation import (
     append_cards,
@@ -26,7 +26,7 @@ from trick_envs.engine.observation import (
     write_flags,
     write_number,
 )
-from trick_envs.engine.state import OVER, Bytes, Rewards, State, States
+from trick_envs.engine.state import OVER, ByteRows, Bytes, FixedStates, Floats, Reals, State, States
 from trick_envs.engine.table import left, rank, relative, suit
 
 
@@ -94,8 +94,7 @@ def begin_row(state: State, observer: int, out: Bytes, at: int) -> int:
     return write_by_seat(state, state.void, suits, observer, out, at + filled)
 
 
-@noinline
-@kernel
+@kernel(inline=False)
 def write_observation(state: State, observer: int, out: Bytes, at: int) -> int:
     """What ``trick_envs/engine/observation.py`` lists, from ``out[at]`` on; returns where it ends."""
     n, suits, ranks = state.num_players, state.num_suits, state.num_ranks
@@ -133,13 +132,13 @@ ROOM_BEHIND = 3 * SLACK + 4096
 
 
 @kernel
-def scratch_row(observations: Bytes) -> Bytes:
+def scratch_row(observations: ByteRows) -> Bytes:
     """A buffer for one observation."""
     return np.empty(observations.shape[1] + ROOM_BEHIND, np.int8)
 
 
 @kernel
-def write_row(state: State, observer: int, scratch: Bytes, observations: Bytes, i: int) -> int:
+def write_row(state: State, observer: int, scratch: Bytes, observations: ByteRows, i: int) -> int:
     """Writes an observation to ``observations[i]`` by way of ``scratch``: whole lines go to memory faster.
 
     Returns how many numbers ``write_observation`` has written.
@@ -149,8 +148,8 @@ def write_row(state: State, observer: int, scratch: Bytes, observations: Bytes, 
     return written
 
 
-@kernel
-def observe(states: States, i: int, observer: int, observation: Bytes, mask: Bytes) -> int:
+@kernel(called=True)
+def observe(states: FixedStates, i: int, observer: int, observation: Bytes, mask: Bytes) -> int:
     """Writes the observation and mask of one seat of ``states[i]``, both ``int8``; returns the observation's length."""
     state = states[i]
     if observer == state.seat:
@@ -160,16 +159,16 @@ def observe(states: States, i: int, observer: int, observation: Bytes, mask: Byt
     return write_observation(state, observer, observation, 0)
 
 
-@kernel
-def observe_float(states: States, observer: int, scratch: Bytes, observation: Rewards, mask: Bytes) -> None:
+@kernel(called=True)
+def observe_float(states: FixedStates, observer: int, scratch: Bytes, observation: Floats, mask: Bytes) -> None:
     """``observe`` in ``states[0]`` with an observation in ``float32``, by way of ``scratch`` (``scratch_row``)."""
     observe(states, 0, observer, scratch, mask)
     for i in range(observation.shape[0]):
         observation[i] = scratch[i]
 
 
-@kernel
-def write_full_state(states: States, i: int, out: Bytes) -> int:
+@kernel(called=True)
+def write_full_state(states: FixedStates, i: int, out: Bytes) -> int:
     """Writes the vector of ``state()``; returns its length."""
     state = states[i]
     at = 0
@@ -184,16 +183,16 @@ def write_full_state(states: States, i: int, out: Bytes) -> int:
 # --- trees of positions -------------------------------------------------------------------------------------------
 
 
-@kernel
-def look(states: States, mask: Bytes) -> int:
+@kernel(called=True)
+def look(states: FixedStates, mask: Bytes) -> int:
     """Writes the mask of the seat to act in ``states[0]``; returns that seat."""
     state = states[0]
     write_mask(state, mask)
     return state.seat
 
 
-@kernel
-def branch(states: States, action: int, mode: int, after: States, rewards: Rewards, mask: Bytes) -> int:
+@kernel(called=True)
+def branch(states: FixedStates, action: int, mode: int, after: States, rewards: Reals, mask: Bytes) -> int:
     """``step_one`` in a copy of ``states[0]``, which goes to ``after[0]``; also writes the mask of who acts then."""
     after[0] = states[0]
     result = step_one(after, action, mode, rewards)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from trick_envs.engine.build import kernel
 from trick_envs.engine.cards import CardSet, first, is_empty, nth, rest, size
-from trick_envs.engine.hooks import evaluate_card, legal
-from trick_envs.engine.kernels.binding import TWO_PACKS, kernel
+from trick_envs.engine.hooks import TWO_PACKS, evaluate_card, legal
 from trick_envs.engine.kernels.playing import advance, kinds_of, resolve_copy, start_match
 from trick_envs.engine.rng import draw_from, draw_seed
-from trick_envs.engine.state import OVER, Bytes, Numbers, State, States, Streams
+from trick_envs.engine.state import OVER, ByteRows, FixedStates, Numbers, State, States, Streams
 from trick_envs.engine.table import kind
 
 
@@ -20,8 +20,8 @@ def random_card(state: State, streams: Streams, i: int) -> int:
     return resolve_copy(state, allowed, action) if TWO_PACKS else action
 
 
-@kernel
-def random_actions(masks: Bytes, streams: Streams, actions: Numbers) -> None:
+@kernel(called=True)
+def random_actions(masks: ByteRows, streams: Streams, actions: Numbers) -> None:
     """A random legal action for every row of ``masks``."""
     for i in range(masks.shape[0]):
         count = 0
@@ -59,8 +59,8 @@ def greedy(state: State) -> int:
     return best_by_heuristic(state, kinds_of(state, legal(state)))
 
 
-@kernel
-def greedy_actions(states: States, actions: Numbers) -> None:
+@kernel(called=True)
+def greedy_actions(states: FixedStates, actions: Numbers) -> None:
     """The greedy player's action, for every record whose match is not over."""
     for i in range(states.shape[0]):
         state = states[i]
@@ -68,21 +68,21 @@ def greedy_actions(states: States, actions: Numbers) -> None:
             actions[i] = greedy(state)
 
 
-@kernel
-def random_action(states: States, i: int, streams: Streams) -> int:
+@kernel(called=True)
+def random_action(states: FixedStates, i: int, streams: Streams) -> int:
     """A random legal action for the seat to act; all have the same probability."""
     state = states[i]
     return kind(state, random_card(state, streams, i))
 
 
-@kernel
-def greedy_action(states: States, i: int) -> int:
+@kernel(called=True)
+def greedy_action(states: FixedStates, i: int) -> int:
     """The greedy player's action."""
     return greedy(states[i])
 
 
-@kernel
-def random_playouts(states: States, template: States, streams: Streams, plays: int) -> int:
+@kernel(called=True)
+def random_playouts(states: States, template: FixedStates, streams: Streams, plays: int) -> int:
     """Plays ``plays`` random cards in every record, match after match; returns how many deals ended."""
     deals = 0
     for i in range(states.shape[0]):

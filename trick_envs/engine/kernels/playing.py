@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from trick_envs.engine.build import kernel
 from trick_envs.engine.cards import WORD, CardSet, cards, has
-from trick_envs.engine.hooks import begin, legal, match_over, next_dealer, play, score_deal, standing
+from trick_envs.engine.hooks import TWO_PACKS, begin, legal, match_over, next_dealer, play, score_deal, standing
 from trick_envs.engine.intrinsics import clear_deal, popcount
-from trick_envs.engine.kernels.binding import TWO_PACKS, kernel
-from trick_envs.engine.rng import draw, draw_seed, seed_rng
-from trick_envs.engine.state import MAX_PLAYERS, OVER, Bytes, Numbers, Rewards, State, States
+from trick_envs.engine.rng import draw, seed_rng
+from trick_envs.engine.state import MAX_PLAYERS, OVER, Bytes, FixedStates, Numbers, Reals, Rewards, State, States
 from trick_envs.engine.table import deal_hands, shuffle, sort_deck
 
 REWARDS = ("score", "zero_sum", "win")
@@ -32,8 +32,8 @@ def shuffle_and_deal(state: State) -> None:
     begin_deal(state)
 
 
-@kernel
-def start_match(states: States, i: int, template: States, seed: np.uint64) -> None:
+@kernel(called=True)
+def start_match(states: States, i: int, template: FixedStates, seed: np.uint64) -> None:
     """Makes ``states[i]`` the start of the match with this seed (``uint64``)."""
     states[i] = template[0]
     state = states[i]
@@ -155,8 +155,8 @@ ILLEGAL, DEAL_ENDED, MATCH_ENDED = (
 )  # what ``step_one`` returns, besides the next seat to act
 
 
-@kernel
-def step_one(states: States, action: int, mode: int, rewards: Rewards) -> int:
+@kernel(called=True)
+def step_one(states: States, action: int, mode: int, rewards: Reals) -> int:
     """Plays an action in ``states[0]``, and writes rewards if it ends a deal.
 
     Returns the seat to act next, plus ``DEAL_ENDED`` and ``MATCH_ENDED`` if they have. An illegal action changes
@@ -172,31 +172,25 @@ def step_one(states: States, action: int, mode: int, rewards: Rewards) -> int:
     return state.seat + DEAL_ENDED + (MATCH_ENDED if state.phase == OVER else 0)
 
 
-@kernel
+@kernel(called=True)
 def play_without_dealing(states: States, action: int) -> bool:
     """Plays a legal action in ``states[0]``. Returns whether it ended the deal: its last position then stays."""
     return play_and_score(states[0], resolve_card(states[0], action))
 
 
-@kernel
-def next_seed(states: States) -> np.uint64:
-    """The seed of the match that follows the one in ``states[0]``."""
-    return draw_seed(states[0])
-
-
-@kernel
-def winners_bits(states: States) -> int:
+@kernel(called=True)
+def winners_bits(states: FixedStates) -> int:
     """The seats with the best standing in ``states[0]``, as a set of bits."""
     return winners(states[0])
 
 
-@kernel
-def legal_cards(states: States) -> CardSet:
+@kernel(called=True)
+def legal_cards(states: FixedStates) -> CardSet:
     """The cards that the seat to act may name in ``states[0]``."""
     return legal(states[0])
 
 
-@kernel
+@kernel(called=True)
 def deal_order(states: States, order: Bytes, dealer: int) -> None:
     """Deals given cards (``order``: hand after hand, then the stock) instead of those of the current deal."""
     state = states[0]
@@ -206,8 +200,8 @@ def deal_order(states: States, order: Bytes, dealer: int) -> None:
     begin_deal(state)
 
 
-@kernel
-def first_illegal(states: States, rows: Numbers, actions: Numbers) -> int:
+@kernel(called=True)
+def first_illegal(states: FixedStates, rows: Numbers, actions: Numbers) -> int:
     """The first ``k`` for which ``actions[k]`` is not legal in the game ``rows[k]``, or -1."""
     for k in range(rows.shape[0]):
         if checked_card(states[rows[k]], actions[k]) < 0:
@@ -215,8 +209,8 @@ def first_illegal(states: States, rows: Numbers, actions: Numbers) -> int:
     return -1
 
 
-@kernel
-def replay_actions(states: States, actions: Numbers, mode: int, rewards: Rewards, seats: Numbers) -> tuple[int, int]:
+@kernel(called=True)
+def replay_actions(states: States, actions: Numbers, mode: int, rewards: Reals, seats: Numbers) -> tuple[int, int]:
     """Plays actions in ``states[0]`` until a deal ends, one of them is illegal, or there are no more.
 
     Writes the seat of each decision to ``seats``. Returns how many actions were played, and the last result of

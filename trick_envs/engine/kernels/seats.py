@@ -4,13 +4,25 @@ from __future__ import annotations
 
 import numpy as np
 
+from trick_envs.engine.build import kernel
 from trick_envs.engine.intrinsics import clear_bytes, splitmix
-from trick_envs.engine.kernels.binding import kernel
 from trick_envs.engine.kernels.observing import scratch_row, write_mask, write_observation
 from trick_envs.engine.kernels.players import greedy, random_card
 from trick_envs.engine.kernels.playing import advance, begin_deal, pay, resolve_card, start_match
 from trick_envs.engine.rng import draw_from, draw_seed
-from trick_envs.engine.state import MAX_PLAYERS, OVER, Bytes, Flags, Numbers, Rewards, State, States, Streams
+from trick_envs.engine.state import (
+    MAX_PLAYERS,
+    OVER,
+    ByteRows,
+    FixedStates,
+    Flags,
+    FloatRows,
+    Numbers,
+    Reals,
+    State,
+    States,
+    Streams,
+)
 from trick_envs.engine.table import kind, relative
 
 NOBODY, NAMED, RANDOM_PLAYER, GREEDY_PLAYER = -4, -3, -2, -1  # who plays; other numbers are Python agents
@@ -20,14 +32,14 @@ ILLEGAL_MODES = ("terminate", "raise", "substitute")
 END_MATCH, RAISE, SUBSTITUTE = range(len(ILLEGAL_MODES))
 
 
-@kernel
+@kernel(called=True)
 def next_seeds(states: States, rows: Numbers, seeds: Streams) -> None:
     """The seed of the match that follows the one in each of these rows."""
     for k in range(rows.shape[0]):
         seeds[k] = draw_seed(states[rows[k]])
 
 
-@kernel
+@kernel(called=True)
 def draw_seat(states: States, i: int, streams: Streams) -> int:
     """Seeds ``streams[i]`` from the seed of the match in ``states[i]``, independent of its deals; a random seat."""
     state = states[i]
@@ -37,10 +49,10 @@ def draw_seat(states: States, i: int, streams: Streams) -> int:
     return draw_from(streams, i, state.num_players)
 
 
-@kernel
+@kernel(called=True)
 def seat_learners(
     states: States,
-    template: States,
+    template: FixedStates,
     rows: Numbers,
     seeds: Streams,
     dealer: int,
@@ -70,7 +82,7 @@ def note_play(state: State, action: int, plays: Numbers, at: int) -> None:
     plays[at + 4] = state.tricks
 
 
-@kernel
+@kernel(called=True)
 def play_rows(
     states: States,
     rows: Numbers,
@@ -80,7 +92,7 @@ def play_rows(
     streams: Streams,
     mode: int,
     illegal: int,
-    rewards: Rewards,
+    rewards: Reals,
     over: Flags,
     waiting: Numbers,
     plays: Numbers,
@@ -153,8 +165,10 @@ def play_rows(
     return stopped
 
 
-@kernel
-def observe_rows(states: States, rows: Numbers, seats: Numbers, over: Flags, observations: Bytes, masks: Bytes) -> None:
+@kernel(called=True)
+def observe_rows(
+    states: FixedStates, rows: Numbers, seats: Numbers, over: Flags, observations: FloatRows, masks: ByteRows
+) -> None:
     """Observations (``float32``) and masks of the seats ``seats[i]``, one row for each of these games."""
     seen, length = scratch_row(observations), observations.shape[1]
     for k in range(rows.shape[0]):

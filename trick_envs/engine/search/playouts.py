@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
+from typing import Annotated, TypeAlias
 
 import numpy as np
 
+from trick_envs.engine.build import kernel
+from trick_envs.engine.build.rule import ArrayOf
 from trick_envs.engine.cards import EMPTY, CardSet, first, is_empty, just, nth, rest, size, without
 from trick_envs.engine.hooks import legal, play, score_deal
-from trick_envs.engine.kernels.binding import kernel, noinline
 from trick_envs.engine.kernels.players import greedy
 from trick_envs.engine.kernels.playing import kinds_of, resolve_card
 from trick_envs.engine.rng import decision_bits, draw
 from trick_envs.engine.search.worlds import resample
-from trick_envs.engine.state import OVER, Numbers, Records, State, States, Streams, record_of
+from trick_envs.engine.state import OVER, FixedStates, NumberRows, Numbers, Records, State, States, Streams, record_of
 
 EPSILON = 0.25  # the share of random plays in the play-outs of searches that know the true world
 MIN_STANDARD_ERRORS = 1.0  # by how many an action must look better than the baseline to be preferred
@@ -25,10 +27,10 @@ COMPARISON = record_of(
     count=np.int64,  # in how many worlds
     node=np.int64,  # of ``ismcts``: its node, which is a child of the root
 )
+Comparisons: TypeAlias = Annotated[Records, ArrayOf(COMPARISON, 1)]  # of one decision, by action
 
 
-@noinline
-@kernel
+@kernel(inline=False)
 def play_out(state: State, epsilon: float) -> None:
     """Plays the deal to its end by the heuristic, with probability ``epsilon`` a random card; scores the deal."""
     while state.phase != OVER:
@@ -53,8 +55,7 @@ def margin(state: State, seat: int) -> float:
     return own - (total - own) / (n - 1)
 
 
-@noinline
-@kernel
+@kernel(inline=False, called=True)
 def value_of(scratch: States, action: int, seat: int) -> float:
     """The margin of a seat when an action is played in the world ``scratch[0]``, and the rest by the heuristic."""
     scratch[1] = scratch[0]
@@ -64,8 +65,8 @@ def value_of(scratch: States, action: int, seat: int) -> float:
     return margin(world, seat)
 
 
-@kernel
-def begin_decision(states: States, i: int, seed: np.uint64, streams: Streams, sums: Records) -> CardSet:
+@kernel(called=True)
+def begin_decision(states: FixedStates, i: int, seed: np.uint64, streams: Streams, sums: Comparisons) -> CardSet:
     """Seeds the generator ``streams[i]`` and clears the statistics; returns the legal actions, none after the end."""
     state = states[i]
     streams[i] = decision_bits(state, seed)
@@ -76,7 +77,7 @@ def begin_decision(states: States, i: int, seed: np.uint64, streams: Streams, su
 
 
 @kernel
-def record_comparison(sums: Records, action: int, advantage: float) -> None:
+def record_comparison(sums: Comparisons, action: int, advantage: float) -> None:
     """Counts one more world in which an action was compared with the baseline."""
     known = sums[action]
     known.advantage += advantage
@@ -85,7 +86,7 @@ def record_comparison(sums: Records, action: int, advantage: float) -> None:
 
 
 @kernel
-def best_by_confidence(baseline: int, actions: CardSet, sums: Records) -> int:
+def best_by_confidence(baseline: int, actions: CardSet, sums: Comparisons) -> int:
     """The action with the largest lower confidence bound of its advantage over the baseline, whose own is 0.
 
     The bound is the mean advantage in the same worlds minus ``MIN_STANDARD_ERRORS`` standard errors.
@@ -103,10 +104,10 @@ def best_by_confidence(baseline: int, actions: CardSet, sums: Records) -> int:
     return best
 
 
-@kernel
+@kernel(called=True)
 def pimc(
-    states: States, worlds: int, seed: np.uint64, actions: Numbers, streams: Streams, scratch: States, work: Numbers,
-    all_sums: Records,
+    states: FixedStates, worlds: int, seed: np.uint64, actions: Numbers, streams: Streams, scratch: States,
+    work: NumberRows, all_sums: Annotated[Records, ArrayOf(COMPARISON, 2)],
 ) -> None:  # fmt: skip
     """The best action over sampled worlds, each played out by the heuristic; for every unfinished game.
 

@@ -6,15 +6,18 @@ The values of all seats are backed up, so that every seat maximises its own.
 from __future__ import annotations
 
 import math
+from typing import Annotated
 
 import numpy as np
 
+from trick_envs.engine.build import kernel
+from trick_envs.engine.build.rule import ArrayOf
 from trick_envs.engine.cards import CardSet, first, has, is_empty, just, rest, size, union, without
 from trick_envs.engine.hooks import legal, play, score_deal
-from trick_envs.engine.kernels.binding import kernel, noinline
 from trick_envs.engine.kernels.players import best_by_heuristic
 from trick_envs.engine.kernels.playing import kinds_of, resolve_card
 from trick_envs.engine.search.playouts import (
+    COMPARISON,
     EPSILON,
     begin_decision,
     best_by_confidence,
@@ -23,7 +26,18 @@ from trick_envs.engine.search.playouts import (
     record_comparison,
 )
 from trick_envs.engine.search.worlds import draw_bits, resample
-from trick_envs.engine.state import OVER, Numbers, Reals, Records, State, States, Streams, record_of
+from trick_envs.engine.state import (
+    OVER,
+    FixedStates,
+    NumberRows,
+    Numbers,
+    Reals,
+    Records,
+    State,
+    States,
+    Streams,
+    record_of,
+)
 
 # Half and twice the exploration, a widening of 1 and of 16: over 100 deals with 500 iterations none was better in any
 # game, and a widening of 1 worse in Whist (-0.73 ± 0.59 points per deal).
@@ -82,8 +96,7 @@ def descend(state: State, parent: int, tree: Records, low: float, high: float) -
     return best, untried
 
 
-@noinline
-@kernel
+@kernel(inline=False)
 def grow(
     world: State, epsilon: float, node: int, nodes: int, tree: Records, bounds: Reals, path: Records
 ) -> int:  # fmt: skip
@@ -131,10 +144,11 @@ def better_half(running: CardSet, baseline: int, sums: Records) -> CardSet:
     return kept
 
 
-@kernel
+@kernel(called=True)
 def ismcts(
-    states: States, iterations: int, cheat: bool, seed: np.uint64, actions: Numbers, streams: Streams, scratch: States,
-    work: Numbers, all_sums: Records, tree: Records, bounds: Reals, path: Records,
+    states: FixedStates, iterations: int, cheat: bool, seed: np.uint64, actions: Numbers, streams: Streams,
+    scratch: States, work: NumberRows, all_sums: Annotated[Records, ArrayOf(COMPARISON, 2)],
+    tree: Annotated[Records, ArrayOf(NODE, 1)], bounds: Reals, path: Annotated[Records, ArrayOf(STEP, 1)],
 ) -> None:  # fmt: skip
     """The best action by information-set Monte Carlo tree search, the values of all seats backed up.
 

@@ -6,12 +6,12 @@ import math
 
 import numpy as np
 
+from trick_envs.engine.build import kernel
 from trick_envs.engine.cards import CardSet, cards, first, has, is_empty, just, nth, put, rest, size, union, without
 from trick_envs.engine.hooks import complete_world, is_consistent, notes_of, place_hidden, remove_hidden
 from trick_envs.engine.intrinsics import splitmix
-from trick_envs.engine.kernels.binding import kernel, noinline
 from trick_envs.engine.rng import draw_from
-from trick_envs.engine.state import Numbers, State, States, Streams
+from trick_envs.engine.state import NumberRows, Numbers, State, States, Streams
 from trick_envs.engine.table import suit_cards
 
 OLD, WHERE, NEW = range(3)  # rows of the scratch table of ``resample``: card before, slot, card after
@@ -140,8 +140,7 @@ def move_knowledge(state: State, seat: int, slots: int, work: Numbers) -> None:
                 put(state.seen[other], work[NEW, slot])
 
 
-@noinline
-@kernel
+@kernel(inline=False)
 def deal_unseen(state: State, seat: int, streams: Streams, i: int, work: Numbers) -> None:
     """Redeals the cards that ``seat`` has not seen; see ``resample``."""
     n, slots, unseen = state.num_players, 0, (0, 0)
@@ -177,8 +176,7 @@ def draw_bits(streams: Streams, i: int) -> np.uint64:
     return bits
 
 
-@noinline
-@kernel
+@kernel(inline=False)
 def resample(state: State, seat: int, streams: Streams, i: int, work: Numbers) -> None:
     """Replaces what ``seat`` has not seen by a random world; its observation does not change in any bit.
 
@@ -195,8 +193,8 @@ def resample(state: State, seat: int, streams: Streams, i: int, work: Numbers) -
     state.rng = draw_bits(streams, i)
 
 
-@kernel
-def resample_batch(states: States, seats: Numbers, streams: Streams, work: Numbers) -> None:
+@kernel(called=True)
+def resample_batch(states: States, seats: Numbers, streams: Streams, work: NumberRows) -> None:
     """``resample`` in every record, for the seat given for it, with the stream given for it."""
     for i in range(states.shape[0]):
         resample(states[i], seats[i], streams, i, work)

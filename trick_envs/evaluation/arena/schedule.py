@@ -11,7 +11,7 @@ from pathlib import Path
 import trick_envs
 from trick_envs.agents import Agent, make_agent
 from trick_envs.agents.spec import LLM, PROGRAM, parse_spec
-from trick_envs.engine.cache import compiled_digest
+from trick_envs.engine.build.digest import compiled_digest
 from trick_envs.engine.game import Game
 from trick_envs.errors import InputError
 from trick_envs.evaluation import duplicate, seeds

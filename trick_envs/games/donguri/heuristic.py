@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trick_envs.engine.compile import rule
+from trick_envs.engine.build import rule
 from trick_envs.engine.table import rank
 from trick_envs.games.donguri.rules import ACORNS, WILDCATS, DonguriState, has_a_vote, points, side
 

@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from trick_envs.engine.build import rule
 from trick_envs.engine.cards import CardSet, Deck, cards, is_empty
-from trick_envs.engine.compile import rule
 from trick_envs.engine.state import LEAD, OVER, PLAYERS, Numbers, State, number, numbers
 from trick_envs.engine.table import follow_suit, lay, lead_trick, left, next_to_play, put_away, rank, trick_complete
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from trick_envs.engine.build import rule
 from trick_envs.engine.cards import put
-from trick_envs.engine.compile import rule
 from trick_envs.engine.state import Numbers
 from trick_envs.games.double_deck_whist.rules import DoubleDeckWhistState, first_in_stock
 

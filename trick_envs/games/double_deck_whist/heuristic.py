@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from trick_envs.engine.build import rule
 from trick_envs.engine.cards import CardSet, cards, first, intersection, is_empty, rest, size, union, without
-from trick_envs.engine.compile import rule, subroutine
 from trick_envs.engine.state import FOLLOW, LEAD, PICK
 from trick_envs.engine.table import hand_size, higher, led_suit, left, of_suit, power, rank, right, suit
 from trick_envs.games.double_deck_whist.rules import HALF, DoubleDeckWhistState, strength, team
@@ -55,7 +55,7 @@ def chance_of_trick(state: DoubleDeckWhistState, card: int) -> float:
     return stands + (1.0 - stands) * rescue if ours else (1.0 + stands) * rescue
 
 
-@subroutine
+@rule(inline=False)
 def chance_to_beat(state: DoubleDeckWhistState, other: int, best: int, led: int) -> float:
     """The probability that another seat has a card that beats the best of the trick, and may play it.
 

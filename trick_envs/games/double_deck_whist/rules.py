@@ -20,8 +20,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from trick_envs.engine.build import rule
 from trick_envs.engine.cards import CardSet, Deck, cards, first, put
-from trick_envs.engine.compile import rule
 from trick_envs.engine.intrinsics import clear_bytes
 from trick_envs.engine.state import LEAD, OVER, PICK, Numbers, Place, State, number, numbers, place
 from trick_envs.engine.table import (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from trick_envs.engine.build import rule
 from trick_envs.engine.cards import (
     CardSet,
     cards,
@@ -17,7 +18,6 @@ from trick_envs.engine.cards import (
     union,
     without,
 )
-from trick_envs.engine.compile import rule
 from trick_envs.engine.rng import draw_from
 from trick_envs.engine.state import Numbers, Streams
 from trick_envs.games.hearts.rules import PASSED, HeartsState, passing_is_done, receiver, without_points

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from trick_envs.engine.build import rule
 from trick_envs.engine.cards import cards, has, is_empty, size
-from trick_envs.engine.compile import rule
 from trick_envs.engine.state import LEAD, PASS
 from trick_envs.engine.table import higher, of_suit, rank, rank_if_led, suit
 from trick_envs.games.hearts.rules import HEARTS, QUEEN_OF_SPADES, SPADES, HeartsState

@@ -21,8 +21,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from trick_envs.engine.build import rule
 from trick_envs.engine.cards import CardSet, Deck, cards, first, has, is_empty, just, rest, without
-from trick_envs.engine.compile import rule
 from trick_envs.engine.state import (
     LEAD,
     OVER,

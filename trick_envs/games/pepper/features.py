@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from trick_envs.engine.compile import rule
+from trick_envs.engine.build import rule
 from trick_envs.engine.observation import Block, write_by_seat, write_taking
 from trick_envs.games.pepper.rules import DECKS, PepperState
 

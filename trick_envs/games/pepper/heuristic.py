@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from trick_envs.engine.build import rule
 from trick_envs.engine.cards import cards
-from trick_envs.engine.compile import rule
 from trick_envs.engine.state import LEAD
 from trick_envs.engine.table import led_suit, rank, suit, suit_size
 from trick_envs.games.pepper.rules import PEPPER, PepperState

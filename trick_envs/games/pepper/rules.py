@@ -19,8 +19,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from trick_envs.engine.build import rule
 from trick_envs.engine.cards import CardSet, Deck, cards, has, is_empty, union
-from trick_envs.engine.compile import rule
 from trick_envs.engine.state import LEAD, OVER, PLAYERS, SUITS, Numbers, Place, State, numbers, option, place_per_seat
 from trick_envs.engine.table import (
     contest,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from trick_envs.engine.build import rule
 from trick_envs.engine.cards import cards, first, is_empty, nth, put, rest, size, without
-from trick_envs.engine.compile import rule
 from trick_envs.engine.rng import draw_from
 from trick_envs.engine.state import PASS, Numbers, Place, Streams
 from trick_envs.engine.table import card_flags, card_of_flags, left, move, rank, right

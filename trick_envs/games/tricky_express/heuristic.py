@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from trick_envs.engine.build import rule
 from trick_envs.engine.cards import EMPTY, CardSet, cards, size, union
-from trick_envs.engine.compile import rule
 from trick_envs.engine.state import FOLLOW, PASS
 from trick_envs.engine.table import higher, power, rank, rank_if_led
 from trick_envs.games.tricky_express.rules import STATIONS, TrickyExpressState

@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
+from trick_envs.engine.build import rule
 from trick_envs.engine.cards import EMPTY, CardSet, Deck, cards, first, intersection, is_empty, just, union
-from trick_envs.engine.compile import rule
 from trick_envs.engine.state import LEAD, OVER, PASS, PLAYERS, Numbers, Place, State, number, numbers, place_per_seat
 from trick_envs.engine.table import (
     card_flags,

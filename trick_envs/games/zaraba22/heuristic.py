@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
+from trick_envs.engine.build import rule
 from trick_envs.engine.cards import cards
-from trick_envs.engine.compile import rule, subroutine
 from trick_envs.engine.state import KEEP, LEAD
 from trick_envs.engine.table import hand_size, power, rank, suit, suit_size
 from trick_envs.games.zaraba22.rules import CRASH, CRASHED, VALUES, Zaraba22State, both_leads_there
@@ -55,7 +55,7 @@ def chance_to_take(state: Zaraba22State, strength: int, followers: int) -> float
     return power((strength + 1.0) / state.num_ranks, followers)
 
 
-@subroutine
+@rule(inline=False)
 def outcome(state: Zaraba22State, kept: int, charted: int, card: int) -> float:
     """The expected value of the trick if one lead card stays, the other goes to the chart (none: -1), and the seat to
     act plays a card (none: -1)."""

@@ -18,8 +18,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from trick_envs.engine.build import rule
 from trick_envs.engine.cards import EMPTY, CardSet, Deck, cards, just, put, size, union
-from trick_envs.engine.compile import rule
 from trick_envs.engine.state import FOLLOW, KEEP, LEAD, OVER, PLAYERS, SUITS, Numbers, Place, State, numbers, place
 from trick_envs.engine.table import (
     hand_size,

@@ -14,7 +14,6 @@ import numpy.typing as npt
 import pyspiel
 
 from trick_envs.engine.cards import WORD
-from trick_envs.engine.direct import direct
 from trick_envs.engine.game import Game
 from trick_envs.engine.inspect import places
 from trick_envs.engine.kernels.playing import DEAL_ENDED, ZERO_SUM
@@ -43,10 +42,9 @@ class Moves:
         self.no_action = np.zeros(game.num_actions, np.int8)
         self._shape, self._byte = (game.num_actions,), np.dtype(np.int8)
         self._rewards = np.zeros(game.num_players)
-        record, mask = copy_states(game.template), np.zeros(game.num_actions, np.int8)
-        self._scratch = mask
-        self._branch = direct(game.kernels.branch, record, 0, ZERO_SUM, record, self._rewards, mask)
-        self._observe = direct(game.kernels.observe, record, 0, 0, np.zeros(self.size, np.int8), mask)
+        self._scratch = np.zeros(game.num_actions, np.int8)
+        self._branch = game.kernels.direct("branch")
+        self._observe = game.kernels.direct("observe")
 
     def view(self, record: States, seat: int) -> npt.NDArray[np.int8]:
         """What a seat observes, as in the environments."""

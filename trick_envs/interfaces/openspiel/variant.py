@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from trick_envs.engine.build.kernels import Kernels
 from trick_envs.engine.cards import Deck
 from trick_envs.engine.game import Game, GameType
-from trick_envs.engine.kernels.binding import Kernels
 from trick_envs.engine.registry import game_names, game_type, load_game
 from trick_envs.engine.state import States, copy_states
 from trick_envs.errors import InputError

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from slobberhannes_game.slobberhannes.rules import SlobberhannesState
-from trick_envs.engine.compile import rule
+from trick_envs.engine.build import rule
 from trick_envs.engine.observation import Block, write_by_seat, write_taking
 
 ALL_COSTS = 3  # the first trick, the last, and the queen of clubs

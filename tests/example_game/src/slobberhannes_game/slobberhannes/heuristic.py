@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from slobberhannes_game.slobberhannes.rules import SlobberhannesState, is_queen
-from trick_envs.engine.compile import rule
+from trick_envs.engine.build import rule
 from trick_envs.engine.state import LEAD
 from trick_envs.engine.table import rank, rank_if_led
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from trick_envs.engine.build import rule
 from trick_envs.engine.cards import CardSet, Deck, cards
-from trick_envs.engine.compile import rule
 from trick_envs.engine.state import LEAD, OVER, PLAYERS, Numbers, State, numbers
 from trick_envs.engine.table import (
     contest,
