@@ -335,6 +335,15 @@ def test_statistics_of_the_batch_are_refused_those_of_training_are_not(tmp_path)
     assert_same(exported(module, GAME, tmp_path / "policy.onnx"), module.eval()(torch.from_numpy(positions()[0])))
 
 
+def test_a_module_whose_logits_are_far_below_those_of_illegal_actions_plays_its_best_one(tmp_path):
+    """Diverged Q-values."""
+    module = nn.Linear(SIZE, ACTIONS)
+    module.bias.data = -1e9 - 1e6 * torch.arange(ACTIONS)
+    agent = exported(module, GAME, tmp_path / "policy.onnx")
+    observations, masks = positions()
+    np.testing.assert_array_equal(agent.act(observations, masks), masks.argmax(1))
+
+
 @pytest.mark.parametrize(
     ("wrap", "behind"),
     [

@@ -22,7 +22,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from trick_envs.agents.policy import ILLEGAL, METADATA_KEY, PolicyAgent, policy_metadata
+from trick_envs.agents.policy import ILLEGAL, METADATA_KEY, PolicyAgent, masked_logits, policy_metadata
 from trick_envs.engine.batch import BatchEnv
 from trick_envs.engine.game import Game
 from trick_envs.engine.history import layout_of
@@ -288,7 +288,7 @@ def _evaluate(
         logits, values = (one.numpy() for one in network(*given))
     if not (np.isfinite(logits[masks != 0]).all() and np.isfinite(values).all()):
         raise InputError("the module judges a position, or a legal action, with what is no finite number")
-    return logits, values
+    return masked_logits(logits, masks != 0), values
 
 
 @contextlib.contextmanager

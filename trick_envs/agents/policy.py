@@ -147,6 +147,20 @@ def _rows_at_once(graph: Graph, game: Game, size: int) -> int:
     return max(1, MAX_NUMBERS // sizes.numbers_a_row)
 
 
+def masked_logits(logits: npt.NDArray[np.float32], legal: npt.NDArray[np.bool_]) -> npt.NDArray[np.float32]:
+    """Logits ``(B, A)`` with ``ILLEGAL`` for illegal actions, and more for all others.
+
+    Only differences between logits count. Where some legal ones are so low, the largest of the row becomes 0.
+    """
+    found = np.where(legal, logits, np.float32(ILLEGAL))
+    low = np.flatnonzero(np.where(legal, logits, 0.0).min(axis=1, initial=0.0) <= ILLEGAL / 2)
+    if len(low):
+        best = np.where(legal[low], logits[low], -np.inf).max(axis=1, keepdims=True)
+        with np.errstate(over="ignore"):
+            found[low] = np.where(legal[low], np.maximum(logits[low] - best, ILLEGAL / 2), ILLEGAL)
+    return found
+
+
 class PolicyAgent:
     """A policy from an ONNX file: inputs ``observation`` and ``action_mask``, outputs ``logits`` and ``value``.
 
@@ -285,15 +299,9 @@ class PolicyAgent:
             except Exception as error:  # onnxruntime has many of its own
                 raise PolicyError(f"it fails on a position ({_in_a_line(error)})") from error
         legal = masks != 0
-        judged = np.where(legal, logits, 0.0)
-        if not (np.isfinite(judged).all() and np.isfinite(values).all()):
+        if not (np.isfinite(logits[legal]).all() and np.isfinite(values).all()):
             raise PolicyError("it judges a position with what is no finite number")
-        logits = np.where(legal, logits, np.float32(ILLEGAL))
-        if judged.min(initial=0.0) <= ILLEGAL / 2:  # only differences count: the best legal action gets 0
-            best = np.where(legal, judged, -np.inf).max(axis=1, keepdims=True)
-            with np.errstate(over="ignore"):
-                logits = np.where(legal, np.maximum(judged - best, ILLEGAL / 2), ILLEGAL).astype(np.float32)
-        return logits, values
+        return masked_logits(logits, legal), values
 
     def act(
         self, observations: Observations, action_masks: Masks, states: States | None = None, plays: Events | None = None
