@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from trick_envs.cli.base import GameOption, JsonOption, PlayersOption, app, out, output_file, output_folder
+from trick_envs.cli.base import GameOption, JsonOption, PlayersOption, app, out, output_file
 from trick_envs.errors import InputError
 
 
@@ -147,8 +147,8 @@ def serve(
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="The port; 0: any that is free.")] = 8000,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Do not open a browser.")] = False,
-    folder: Annotated[
-        Path | None, output_folder("Where games are saved; by default in the user's data folder.")
+    folder: Annotated[  # where nothing can be written, games are played all the same
+        Path | None, typer.Option("--folder", help="Where games are saved; by default in the user's data folder.")
     ] = None,
     allowed_host: Annotated[
         list[str] | None,

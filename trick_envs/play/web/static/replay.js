@@ -120,6 +120,7 @@ async function go(step, motion = false) {
   if (frame.svg) showPicture(frame.svg, told);
   else {
     table ??= new Table($("table"), (text) => { $("message").textContent = text; });
+    document.body.classList.toggle("all-open", seen === "all");
     table.show(about, { ...frame, open: seen === "all" }, { motion });
     $("table").setAttribute("aria-label", told);
     showHand(frame, false);
