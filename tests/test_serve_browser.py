@@ -858,3 +858,94 @@ def test_a_friend_gets_the_same_cards_by_a_link(open_page, address):
     expect(friend.locator("#same")).to_contain_text("Who sent the link")
     page.reload()
     expect(page.locator("#same li")).to_have_count(2)
+
+
+def test_the_start_page_offers_every_game_and_remembers_what_was_begun(open_page, address):
+    page = open_page(PHONE, has_touch=True)
+    page.goto(address)
+    expect(page.locator(".shelf li")).to_have_count(6)
+    expect(page.locator(".shelf")).to_contain_text("どんぐりと山猫")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.select_option("#strength", "casual")
+    page.get_by_role("button", name="Play Pepper").tap()
+    expect(page.locator("#hand.ready")).to_be_visible(timeout=PATIENCE)
+    assert set(page.evaluate("state.about.players.slice(1)")) == {"greedy"}
+    game = page.url
+    page.locator("#hand .legal").first.tap()
+    page.wait_for_function("() => state.touched && !state.busy || state.goOn")
+    page.goto(address)
+    expect(page.locator("#strength")).to_have_value("casual")
+    page.get_by_role("button", name="Continue Pepper").tap()
+    page.wait_for_url(game)
+
+
+def test_no_card_is_played_behind_a_paper_nor_by_a_late_space(open_page, address):
+    """Once R and then 1 played a card behind the rules, and a Space pressed a moment late the first legal one."""
+    page = open_page()
+    short_game(page, address)
+    number = page.evaluate("state.frame.number")
+    page.keyboard.press("r")
+    expect(page.locator("#rules[open]")).to_be_visible()
+    assert page.evaluate("document.activeElement.closest('dialog')?.id") == "rules"
+    for key in ("1", "u", "n"):
+        page.keyboard.press(key)
+    page.keyboard.press("Escape")
+    expect(page.locator("#rules")).to_be_hidden()
+    page.locator("#hand .legal").first.focus()
+    page.keyboard.press(" ")
+    page.wait_for_timeout(300)
+    assert page.evaluate("[state.frame.number, state.busy]") == [number, False]
+    page.keyboard.press("Enter")
+    page.wait_for_function("(before) => state.frame.number > before", arg=number)
+
+
+def test_the_result_can_be_closed_and_opened_again(open_page, address):
+    """Once ``See the table`` took review and rematch away until a reload."""
+    page = open_page()
+    short_game(page, address)
+    play_to_the_end(page, lambda: page.locator("#hand .legal").first.click())
+    for close in (
+        lambda: page.keyboard.press("Escape"),
+        lambda: page.get_by_role("button", name="See the table").click(),
+    ):
+        close()
+        expect(page.locator("#summary")).to_be_hidden()
+        page.locator("#show-result").click()
+        expect(page.get_by_role("button", name="Review my game")).to_be_visible()
+
+
+@pytest.mark.parametrize("path", ["game/nothing", "same/nothing", "watch/nothing", "?replay=x&step=0&seat=0"])
+def test_a_dead_link_leads_to_the_games_and_says_why(open_page, address, path):
+    page = open_page()
+    page.goto(f"{address}/{path}")
+    expect(page.locator(".shelf li")).to_have_count(6)
+    expect(page.locator("#message")).not_to_be_empty()
+
+
+def test_a_dead_replay_says_where_games_are(open_page, address):
+    page = open_page()
+    page.goto(f"{address}/replay/nothing")
+    expect(page.locator("#message")).to_contain_text("My games")
+    page.get_by_role("link", name="My games").click()
+    expect(page.locator("#games[open]")).to_be_visible()
+
+
+def test_a_mistake_of_a_review_shows_the_table_on_a_phone(open_page, address, tmp_path):
+    """Once the table was off the screen, and the page 401 pixels wide."""
+    page = open_page(PHONE, has_touch=True)
+    game = load_game("donguri", 3, 1)
+    agents = {0: make_agent("random", game, 3), 1: make_agent("greedy", game), 2: make_agent("greedy", game)}
+    (tmp_path / "match.json").write_text(json.dumps(play_match("donguri", agents, 4, 3, 1)))
+    page.goto(f"{address}/replay")
+    page.set_input_files("#file", tmp_path / "match.json")
+    page.select_option("#view", "0")
+    page.locator("#analyse").tap()
+    expect(page.locator(".mistakes li").first).to_be_visible(timeout=3 * PATIENCE)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.locator(".mistakes .jump-to").last.tap()
+    page.wait_for_timeout(500)
+    box = page.locator("#stage").bounding_box()
+    assert box["y"] >= -1
+    assert box["y"] + box["height"] <= 845
+    plates = [one.bounding_box() for one in page.locator("#table .plate").all()]
+    assert all(plate["height"] > 20 and plate["width"] > 60 for plate in plates)
