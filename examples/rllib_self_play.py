@@ -1,4 +1,4 @@
-"""Self-play of three with RLlib's PPO (new API stack) and one module: python examples/rllib_self_play.py [SAMPLES]"""
+"""Self-play of three with RLlib's PPO and one module: python examples/rllib_self_play.py [SAMPLES] [RUNNERS]"""
 
 import sys
 
@@ -15,6 +15,7 @@ from trick_envs import export_policy, make_agent, pepper_v0
 from trick_envs.evaluation.duplicate import evaluate
 
 SAMPLES = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
+RUNNERS = int(sys.argv[2]) if len(sys.argv) > 2 else 0  # that play, on all nodes of RAY_ADDRESS; 0: here
 
 
 class Games(BaseWrapper):
@@ -43,7 +44,7 @@ settings = {"num_players": 3, "num_deals": 1, "reward": "zero_sum"}
 network = {"fcnet_hiddens": [128, 128], "fcnet_activation": "relu", "head_fcnet_hiddens": []}
 register_env("pepper", lambda config: PettingZooEnv(Games(pepper_v0.env(**settings))))
 config = PPOConfig().environment("pepper", disable_env_checking=True)
-config.env_runners(num_env_runners=0, num_envs_per_env_runner=16, batch_mode="complete_episodes")
+config.env_runners(num_env_runners=RUNNERS, num_envs_per_env_runner=16, batch_mode="complete_episodes")
 config.multi_agent(policies={"shared"}, policy_mapping_fn=lambda agent, episode: "shared")
 config.rl_module(rl_module_spec=RLModuleSpec(module_class=ActionMaskingTorchRLModule, model_config=network))
 config.training(train_batch_size=min(SAMPLES, 4096), minibatch_size=min(SAMPLES, 512), num_epochs=4)

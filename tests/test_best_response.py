@@ -77,7 +77,7 @@ def test_a_step_is_all_that_happens_up_to_the_learners_next_decision(name: str, 
     for _ in range(steps):
         actions = np.array([middle_card(mask) for mask in env.games.action_masks])
         with env.stepped_by_self_play():
-            seen.append(env.step(actions)[0])
+            seen.append(env.step(actions)[0].copy())
         acted.append(env.acted.copy())
         rewards.append(env.rewards.copy())
         ends.append(env.terminated.copy())

@@ -331,7 +331,14 @@ def test_what_is_no_file_is_no_config(tmp_path: Path) -> None:
             load_config(tmp_path / name)
 
 
-CODE = ["os:system", "random:sample", "json.decoder:JSONDecoder.decode", "program:./player", "program:player?a&b"]
+CODE = [
+    "os:system",
+    "random:sample",
+    "json.decoder:JSONDecoder.decode",
+    "program:./player",
+    "program:player?a&b",
+    "llm:model@http://localhost:1",
+]
 
 
 @pytest.mark.parametrize("spec", CODE)

@@ -14,7 +14,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator, model_validator
 
 from trick_envs.agents import make_agent
-from trick_envs.agents.spec import PROGRAM, parse_spec
+from trick_envs.agents.spec import parse_spec
 from trick_envs.engine.game import Game
 from trick_envs.engine.registry import game_names, load_game
 from trick_envs.errors import InputError
@@ -96,8 +96,8 @@ class RunConfig(BaseModel):
         for spec in self.measured_against:
             if runs_code(spec) and not (info.context or {}).get("trust"):
                 raise InputError(
-                    f"{spec!r} runs a program or a Python function, which a config from a stranger must not do: give "
-                    "--trust if you trust this one"
+                    f"{spec!r} runs a program or a Python function, or calls a service, which a config from a stranger "
+                    "must not do: give --trust if you trust this one"
                 )
             make_agent(spec, game)
         return self
@@ -118,9 +118,9 @@ class ConfigError(InputError):
 
 
 def runs_code(spec: str) -> bool:
-    """Whether the spec of a player names code to run: a program, or a Python function."""
+    """Whether the spec of a player names a program, a Python function, or a service: whatever else has a colon."""
     parsed = parse_spec(spec)
-    return parsed.policy is None and parsed.method is None and (spec.startswith(PROGRAM) or ":" in spec)
+    return parsed.policy is None and parsed.method is None and ":" in spec
 
 
 def load_config(path: Path, overrides: list[str] | None = None, trust: bool = False) -> RunConfig:

@@ -390,12 +390,12 @@ class SuitPolicy(MaskableActorCriticPolicy):
     @property
     def precision(self) -> torch.dtype:
         """Of matrix products, on the device where the network is."""
-        return matrix_precision(self._precision, self.device)
+        return matrix_precision(self._precision, self.value_net.head.weight.device)
 
     @property
     def compiled(self) -> SuitKernels | None:
         """The compiled code of this network, if there is any for its device."""
-        return self._kernels if self.device.type == "cpu" else None
+        return self._kernels if self.value_net.head.weight.is_cpu else None
 
     def forward(
         self, obs: torch.Tensor, deterministic: bool = False, action_masks: Any = None

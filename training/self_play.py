@@ -130,7 +130,7 @@ class SelfPlayVecEnv(VecEnv):
         self.acted = games.seats.copy()
         self.rewards, self.terminated = games.rewards, games.terminated
         self._paid = np.zeros(games.rewards.shape)  # in every match so far
-        self._decisions = np.zeros(games.num_envs, np.int64)
+        self._decisions, self._every = np.zeros(games.num_envs, np.int64), np.arange(games.num_envs)
 
     def seed(self, seed: int | None = None) -> list[int | None]:
         """Determines the matches from the next ``reset`` on."""
@@ -196,16 +196,19 @@ class SelfPlayVecEnv(VecEnv):
         self.games.step(actions)
 
     def step_wait(self) -> Any:
-        """Observations, the rewards of the seats that acted, ends, and infos."""
+        """Observations (not a copy), the rewards of the seats that acted, ends, and infos."""
         self._paid += self.rewards
         self._decisions += 1
         infos: list[dict[str, Any]] = [{}] * self.num_envs
         ended = np.flatnonzero(self.terminated)
-        for i, paid, decisions in zip(ended, self._means(ended), self._decisions[ended].tolist(), strict=True):
-            infos[i] = {"episode": {"r": paid, "l": decisions, "t": round(time.time() - self._begun, 6)}}
-        self._paid[ended], self._decisions[ended] = 0.0, 0
-        rewards = self.rewards[np.arange(self.num_envs), self.acted]
-        return self.games.observations.copy(), rewards, self.terminated.copy(), infos
+        if len(ended):
+            passed = round(time.time() - self._begun, 6)
+            for i, paid, decisions in zip(
+                ended.tolist(), self._means(ended), self._decisions[ended].tolist(), strict=True
+            ):
+                infos[i] = {"episode": {"r": paid, "l": decisions, "t": passed}}
+            self._paid[ended], self._decisions[ended] = 0.0, 0
+        return self.games.observations, self.rewards[self._every, self.acted], self.terminated.copy(), infos
 
     def _means(self, ended: npt.NDArray[np.int64]) -> list[float]:
         """What matches paid on average to the seats that learn."""
@@ -362,20 +365,21 @@ class SelfPlayBuffer(MaskableRolloutBuffer):
         """What a decision consists of, one row each."""
         return self._seen, self._masks, self._chosen, self._value, self._log_prob
 
-    def note_decisions(
-        self,
-        observations: npt.NDArray[Any],
-        masks: npt.NDArray[Any],
-        actions: npt.NDArray[Any],
-        values: npt.NDArray[Any],
-        log_probs: npt.NDArray[Any],
-    ) -> None:
-        """Copies one decision per game, ``(n_envs, …)`` each."""
-        first = self.pos * self.n_envs
-        now = slice(first, first + self.n_envs)
-        given = (observations, masks, actions, values, log_probs)
-        for column, rows in zip(self._columns(), given, strict=True):
-            column[now] = rows
+    def see(self) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.int8]]:
+        """Copies observations and masks of all games into the next rows; returns these, for this rollout."""
+        games, now = self._env.games, self._now()
+        if self.full:  # those after the last decision are not part of this rollout
+            return games.observations.copy(), games.action_masks.copy()
+        self._seen[now], self._masks[now] = games.observations, games.action_masks
+        return self._seen[now], self._masks[now]
+
+    def note_decisions(self, actions: npt.NDArray[Any], values: npt.NDArray[Any], log_probs: npt.NDArray[Any]) -> None:
+        """Copies what was decided of the last observations, ``(n_envs,)`` each, before it is played."""
+        now = self._now()
+        self._chosen[now], self._value[now], self._log_prob[now] = actions, values, log_probs
+
+    def _now(self) -> slice:
+        return slice(self.pos * self.n_envs, (self.pos + 1) * self.n_envs)
 
     def note_rewards(self) -> None:
         """After the decisions have been played: reads from the environment who made them, rewards and ends."""
@@ -626,17 +630,19 @@ class SelfPlayPPO(MaskablePPO):
         rollout_buffer.reset()
         callback.on_rollout_start()
         self.between_updates = False
-        games, n_steps = self.games.games, 0
+        n_steps = 0
         self.games.begin_rollout(self.num_timesteps)
+        new_obs, new_masks = rollout_buffer.see()
         while n_steps < n_rollout_steps:
-            obs_tensor, action_masks = torch.from_numpy(games.observations.copy()), games.action_masks.copy()
+            obs_tensor, action_masks = torch.from_numpy(new_obs), new_masks
             with torch.no_grad():
                 actions, values, log_probs = self.policy(obs_tensor.to(self.device), action_masks=action_masks)
             actions, decided = actions.numpy(force=True), (each.numpy(force=True) for each in (values, log_probs))
-            rollout_buffer.note_decisions(obs_tensor, action_masks, actions, *(each.reshape(-1) for each in decided))
+            rollout_buffer.note_decisions(actions, *(each.reshape(-1) for each in decided))
             with self.games.stepped_by_self_play():
-                new_obs, rewards, dones, infos = env.step(actions)
+                _, rewards, dones, infos = env.step(actions)
             rollout_buffer.note_rewards()
+            new_obs, new_masks = rollout_buffer.see()
             self.num_timesteps += env.num_envs
             n_steps += 1
             callback.update_locals(locals())

@@ -62,7 +62,7 @@ FRAMEWORKS = {
         "Stable-Baselines3, sb3-contrib", "sb3", ("stable_baselines3", "sb3_contrib"), "sb3",
         {
             "sb3_native_self_play": (131072, 655360), "sb3_single": (4096, 12288), "sb3_vector": (8192, 65536),
-            "sb3_self_play": (8192, 65536), "sb3_qrdqn": (10240, 30720),
+            "sb3_self_play": (8192, 65536), "sb3_qrdqn": (10240, 30720), "expert_iteration": (15_000, 45_000),
         },
         "train",
     ),
@@ -251,8 +251,8 @@ def train(name: str, python: Path, samples: int, folder: Path) -> float:
     if name in ALGORITHMS:
         _, example, *more = ALGORITHMS[name]
         return run(python, ROOT / "examples" / f"{example}.py", samples, *more, cwd=folder)[1]
-    sizes = [f"stages.0.{key}={samples}" for key in ("total_samples", "evaluate_every_samples")]
-    settings = [part for one in [*sizes, "evaluation.final_deals=2", "threads=1"] for part in ("--set", one)]
+    sizes = [f"{key}={samples}" for key in ("total_samples", "evaluate_every")]
+    settings = [part for one in [*sizes, "final_deals=2", "threads=1"] for part in ("--set", one)]
     return run(python, "-m", "trick_envs.cli", "train", QUICKSTART, "--folder", folder, *settings)[1]
 
 
