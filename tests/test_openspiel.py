@@ -22,7 +22,6 @@ from open_spiel.python.algorithms import exploitability, ismcts, mcts
 from open_spiel.python.observation import make_observation
 
 from trick_envs.engine.registry import game_type, load_game
-from trick_envs.engine.state import fields
 from trick_envs.interfaces.openspiel import NAMES, Variant, exploitabilities, greedy_policy, small
 
 # (name, num_players, suits, ranks, hand_size)
@@ -223,13 +222,8 @@ def test_at_full_size_a_variant_is_the_game() -> None:
     for name in NAMES:
         whole = load_game(name, 3, 1)
         variant = Variant(game_type(name), 3, whole.options, whole.deck, whole.hand_size)
-        for field in fields(whole.type.state):
-            found, expected = variant.template[field], whole.template[field]
-            if found.shape == expected.shape:
-                np.testing.assert_array_equal(found, expected, err_msg=field)
-            else:  # of another length, because its records are wide enough for all tables
-                assert not found.any()
-                assert not expected.any()
+        assert variant.dtype == whole.dtype
+        assert variant.template.tobytes() == whole.template.tobytes()
         assert variant.view_size == whole.layout.size
 
 

@@ -106,44 +106,29 @@ class GameType:
         assert file is not None
         return Path(file).parent
 
-    @cached_property
-    def dtype(self) -> np.dtype[Any]:
-        """The structured type of records that are wide enough for all its tables, and for small variants of them."""
-        decks = [self.deck(num_players) for num_players in self.players]
-        return record_dtype(
-            self.state,
-            Sizes(max(self.players), max(len(deck.suits) for deck in decks), max(deck.size for deck in decks)),
-        )
-
-    def dtype_at(self, num_players: int) -> np.dtype[Any]:
+    def dtype_at(self, num_players: int, deck: Deck, hand_size: int) -> np.dtype[Any]:
         """The structured type of the records of one table."""
-        deck = self.deck(num_players)
         sizes = Sizes(num_players, len(deck.suits), deck.size)
-        return record_dtype(self.state, sizes, _of_table(self, num_players, deck, self.hand_size(num_players)))
+        return record_dtype(self.state, sizes, _of_table(self, num_players, deck, hand_size))
 
     @cached_property
-    def _kernels(self) -> dict[int | None, Kernels]:
+    def _kernels(self) -> dict[int, Kernels]:
         return {}
 
-    def kernels_at(self, num_players: int | None) -> Kernels:
-        """The kernels (``engine/kernels``, ``engine/search``) of one table: plain Python at first, then compiled.
-
-        Args:
-            num_players: seats of the table; ``None``: for records of ``dtype``, at any table.
-        """
+    def kernels_at(self, num_players: int) -> Kernels:
+        """The kernels (``engine/kernels``, ``engine/search``) of one table: plain Python at first, then compiled."""
         if num_players not in self._kernels:
-            tables = self.players if num_players is None else (num_players,)
-            name = self.name if num_players is None else f"{self.name}-{num_players}"
+            name, deck = f"{self.name}-{num_players}", self.deck(num_players)
             self._kernels[num_players] = Kernels(
                 name,
-                self.title if len(tables) == len(self.players) else f"{self.title}, {num_players} players",
+                self.title if len(self.players) == 1 else f"{self.title}, {num_players} players",
                 self.folder,
-                self.dtype if num_players is None else self.dtype_at(num_players),
+                self.dtype_at(num_players, deck, self.hand_size(num_players)),
                 hooks_of(name, self.modules)
                 | {
                     "PHASES_OF_GAME": tuple(self.phases),
                     "HANDS_SEEN": self.hands_seen,
-                    "TWO_PACKS": any(self.deck(each).copies == 2 for each in tables),
+                    "TWO_PACKS": deck.copies == 2,
                 },
                 lambda: GAMES_BY_NAME.get(self.name) is self,
             )
@@ -185,18 +170,25 @@ class Game:
     def __init__(
         self, game_type: GameType, num_players: int, num_deals: int | None, options: Mapping[str, bool]
     ) -> None:
-        self._declare(game_type, num_players, num_deals, options, game_type.deck(num_players))
-        self.hand_size, self.dtype = game_type.hand_size(num_players), game_type.dtype_at(num_players)
+        deck, hand_size = game_type.deck(num_players), game_type.hand_size(num_players)
+        self._declare(game_type, num_players, num_deals, options, deck, hand_size)
         self.layout = observation_layout(game_type, num_players)
         self.state_layout = state_layout(game_type, num_players)
-        self.template = self._template()
 
     def _declare(
-        self, game_type: GameType, num_players: int, num_deals: int | None, options: Mapping[str, bool], deck: Deck
+        self,
+        game_type: GameType,
+        num_players: int,
+        num_deals: int | None,
+        options: Mapping[str, bool],
+        deck: Deck,
+        hand_size: int,
     ) -> None:
         self.type, self.name, self.title = game_type, game_type.name, game_type.title
         self.num_players, self.num_deals, self.options = num_players, num_deals, dict[str, Any](options)
-        self.deck, self.num_actions = deck, deck.kinds
+        self.deck, self.num_actions, self.hand_size = deck, deck.kinds, hand_size
+        self.dtype = game_type.dtype_at(num_players, deck, hand_size)
+        self.template = self._template()
 
     def _template(self) -> States:
         template = np.zeros(1, self.dtype)

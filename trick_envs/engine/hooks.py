@@ -21,7 +21,7 @@ from trick_envs.errors import InputTypeError
 
 PHASES_OF_GAME: tuple[int, ...] = ()
 HANDS_SEEN = False  # whether a seat may come to know cards in the hands of others
-TWO_PACKS = True  # whether the deck of a table may have two cards of a kind: without, the code for them is left out
+TWO_PACKS = True  # whether there are two cards of a kind: without, the code for them is left out
 
 # --- what every game defines --------------------------------------------------------------------------------------
 

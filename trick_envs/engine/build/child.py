@@ -80,7 +80,7 @@ def compile_kernel(table: str, module: str, function: str) -> None:
     """Compiles one kernel into its file."""
     registry: Any = importlib.import_module("trick_envs.engine.registry")
     game, _, num_players = table.partition("-")
-    kernels = registry.game_type(game).kernels_at(int(num_players) if num_players else None)
+    kernels = registry.game_type(game).kernels_at(int(num_players))
     kernels.of(getattr(importlib.import_module(module), function)).change_over()
 
 

@@ -66,7 +66,7 @@ def begin_row(state: State, observer: int, out: Bytes, at: int) -> int:
     n, suits, seat = state.num_players, state.num_suits, observer
     empty, voids = n * (suits + state.num_ranks), n * suits
     word, filled = 0, 0
-    if not TWO_PACKS or state.copies == 1:
+    if not TWO_PACKS:
         word, filled, at = append_cards(state, cards(state.hand[observer]), word, filled, out, at)
         if HANDS_SEEN:
             for _ in range(n - 1):

@@ -108,7 +108,7 @@ def pay(state: State, mode: int, rewards: Rewards) -> None:
 @kernel
 def kinds_of(state: State, some: CardSet) -> CardSet:
     """The kinds of some cards: what a player may name to play one of them."""
-    if not TWO_PACKS or state.copies == 1:
+    if not TWO_PACKS:
         return some
     return some[0] | some[1], 0
 
@@ -120,7 +120,7 @@ def resolve_copy(state: State, allowed: CardSet, action: int) -> int:
     Of two copies it is the one that more seats know of: to them, the card that they know of is the one played.
     """
     one = has(allowed, action)
-    if not TWO_PACKS or state.copies == 1:
+    if not TWO_PACKS:
         return action if one else -1
     other = has(allowed, action + WORD)
     if one and other:

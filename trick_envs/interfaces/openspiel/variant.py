@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trick_envs.engine.build.kernels import Kernels
+from trick_envs.engine.build.twin import call
 from trick_envs.engine.cards import Deck
 from trick_envs.engine.game import Game, GameType
 from trick_envs.engine.registry import game_names, game_type, load_game
@@ -43,16 +45,14 @@ class Variant(Game):
     def __init__(
         self, game_type: GameType, num_players: int, options: dict[str, bool], deck: Deck, hand_size: int
     ) -> None:
-        self._declare(game_type, num_players, 1, options, deck)
-        self.hand_size, self.dtype = hand_size, game_type.dtype
-        self.template = self._template()
+        self._declare(game_type, num_players, 1, options, deck, hand_size)
         self.view_size = max(load_game(self.name, players).layout.size for players in game_type.players)  # no more
         self.view_size = len(self.view(self.template, 0))
 
     @property
-    def kernels(self) -> Kernels:
-        """Those for any table: to compile each variant would take longer than to play it."""
-        return self.type.kernels_at(None)
+    def kernels(self) -> Any:
+        """In plain Python: to compile a variant would take longer than to play it."""
+        return _plain(self.type)
 
     def view(self, record: States, observer: int) -> npt.NDArray[np.int8]:
         """What a seat observes, ``(view_size,) int8``."""
@@ -62,6 +62,31 @@ class Variant(Game):
     def __reduce__(self) -> tuple[Any, ...]:
         sizes = (self.num_players, len(self.deck.suits), len(self.deck.ranks), self.hand_size)
         return load_variant, (self.name, *sizes, tuple(self.options.items()))
+
+
+class PlainKernels:
+    """The kernels of a game as plain Python, which plays at any table. (The games that have variants have one pack.)
+
+    Args:
+        kernels: those of one of its tables.
+    """
+
+    def __init__(self, kernels: Kernels) -> None:
+        self._copies = kernels.plain
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        function = self._copies[name]
+        found = self.__dict__[name] = lambda *arguments: call(function, arguments)
+        return found
+
+    def direct(self, name: str) -> Callable[..., Any]:
+        """As ``Kernels.direct``."""
+        return getattr(self, name)
+
+
+@cache
+def _plain(game: GameType) -> PlainKernels:
+    return PlainKernels(game.kernels_at(game.default_players))
 
 
 @cache
