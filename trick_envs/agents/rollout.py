@@ -10,11 +10,11 @@ import numpy.typing as npt
 
 from trick_envs.agents.agent import Actions, Agent, Masks, Observations, required, takes_history
 from trick_envs.agents.chance import softmax
-from trick_envs.agents.rollout_kernels import draw_branches, play_on
 from trick_envs.agents.search import SearchResult
 from trick_envs.engine.game import Game
 from trick_envs.engine.rng import decision_bits_of
 from trick_envs.engine.search.playouts import MIN_STANDARD_ERRORS
+from trick_envs.engine.search.rollouts import draw_branches, play_to_choice
 from trick_envs.engine.search.worlds import ROWS, WIDTH
 from trick_envs.engine.state import States
 from trick_envs.errors import InputError
@@ -192,7 +192,9 @@ class RolloutAgent:
         observations = np.zeros((len(states), self.game.layout.size), np.int8)
         masks = np.zeros((len(states), self.game.num_actions), np.int8)
         while len(rows):
-            left = self.game.kernels.of(play_on)(states, rows, actions, seats, margins, running, observations, masks)
+            left = self.game.kernels.of(play_to_choice)(
+                states, rows, actions, seats, margins, running, observations, masks
+            )
             rows = running[:left].copy()
             actions, values = self._judge(observations[:left], masks[:left])
             own = states["seat"][rows] == seats[rows]

@@ -35,7 +35,7 @@ PATIENCE = 0.3  # seconds of plain Python in a game after which machine code tha
 LOOK = 0.002  # seconds of plain Python after which it is looked again whether the code is there
 
 _MODULES = ("kernels.batch", "kernels.seats", "search.playouts", "search.tree")  # they import the others
-_LARGE = frozenset({"pimc", "ismcts", "draw_branches", "play_on"})  # searches: thousands of plays in every call
+_LARGE = frozenset({"pimc", "ismcts", "draw_branches", "play_to_choice"})  # searches: thousands of plays in every call
 _LOG = logging.getLogger("trick_envs")
 _compiling = threading.RLock()  # a process that is forked meanwhile would have half of what Numba knows
 _said: set[str] = set()  # of which it has been logged that it is compiled

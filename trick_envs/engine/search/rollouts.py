@@ -48,7 +48,7 @@ def draw_branches(
                     count += 1
 
 
-def play_on(
+def play_to_choice(
     states: States, rows: Numbers, actions: Numbers, seats: Numbers, margins: Reals, running: Numbers,
     observations: ByteRows, masks: ByteRows,
 ) -> int:  # fmt: skip
