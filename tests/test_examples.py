@@ -17,6 +17,7 @@ ADAPTERS = Path(__file__).parent / "frameworks" / "adapters.py"
 RUN = Path(__file__).parent / "frameworks" / "run.py"
 # Learner's decisions (or deals), and the modules that an example needs.
 QUICK = {
+    "minari_imitation": (40, "minari h5py torch onnxscript"),
     "recurrent_history": (500, "torch"),
     "sb3_single": (4096, "sb3_contrib onnxscript"),
     "sb3_vector": (8192, "sb3_contrib onnxscript"),

@@ -377,3 +377,28 @@ def test_nothing_of_this_is_needed_to_import_the_package():
 
     code = "import sys, trick_envs, trick_envs.agents.llm, trick_envs.interfaces.text; print('openai' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "False"
+
+
+def test_the_benchmark_measures_margins_losses_and_bad_answers(server, tmp_path):
+    from trick_envs.cli import app
+
+    server.does = lambda number, request: "hm" if number == 3 else None
+    spec, file = f"{server.spec}?pause=0.01", tmp_path / "rows.json"
+    arguments = ["language-benchmark", spec, "random", "--game", "zaraba22", "--deals", "2", "--judged-deals", "2"]
+    arguments += ["--folder", str(tmp_path / "benchmark"), "--json", str(file)]
+    ran = CliRunner().invoke(app, arguments)
+    assert ran.exit_code == 0, ran.output
+    asked, (model, other) = len(server.requests), json.loads(file.read_text())["rows"]
+    assert (model["usage"]["answers"], model["usage"]["bad_answers"]) == (asked, 1)  # judging asks nothing again
+    assert set(model["margins"]) == {"random", "greedy", "pretrained"}
+    assert set(other["margins"]) == {"greedy", "pretrained"}
+    assert other["usage"] is None
+    for row in (model, other):
+        kinds = {name: loss["decisions"] for name, loss in row["losses"].items()}
+        assert kinds.pop("all") == sum(kinds.values()) > 20
+        assert row["losses"]["all"]["mean"] > 0.1  # both play badly
+    assert "| zaraba22-3 |" in (tmp_path / "benchmark" / "table.md").read_text()
+    again = CliRunner().invoke(app, arguments)
+    assert again.exit_code == 0, again.output
+    assert len(server.requests) == asked
+    assert json.loads(file.read_text())["rows"] == [model, other]

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from trick_envs.cli import base
 from trick_envs.cli import bench as bench
+from trick_envs.cli import dataset as dataset
 from trick_envs.cli import evaluate as evaluate
 from trick_envs.cli import games as games
+from trick_envs.cli import language as language
 from trick_envs.cli import matches as matches
 from trick_envs.discovery import COMMANDS, plug_ins
 

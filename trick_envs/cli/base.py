@@ -37,6 +37,7 @@ out, err = Console(markup=False), Console(stderr=True, markup=False)  # names ma
 # The extra that has a library.
 EXTRAS = {
     "matplotlib": "evaluate",
+    "h5py": "minari",
     "minari": "minari",
     "onnxruntime": "play",
     "openai": "llm",

@@ -1,0 +1,108 @@
+"""Datasets of decisions: what Minari loads is what was played."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from helpers import every_game
+from typer.testing import CliRunner
+
+from trick_envs.engine.registry import load_game
+from trick_envs.errors import InputError
+from trick_envs.evaluation import dataset as datasets
+from trick_envs.evaluation.dataset import play_decisions, write_dataset
+from trick_envs.evaluation.seeds import Purpose
+from trick_envs.interfaces.aec import RawEnv
+
+minari = pytest.importorskip("minari")
+pytest.importorskip("h5py")
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path, monkeypatch):
+    monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path / "datasets"))
+
+
+@every_game
+def test_a_dataset_is_what_the_environment_shows_for_the_same_seeds_and_actions(name):
+    game = load_game(name, num_deals=1)
+    write_dataset(game, ["greedy", "random"], 3, f"{name}/both-v0", seed=5)
+    loaded = minari.load_dataset(f"{name}/both-v0")
+    about = list(loaded.storage.get_episode_metadata(range(loaded.total_episodes)))
+    assert loaded.total_episodes == 3 * game.num_players
+    assert sum(episode["total_steps"] for episode in about) == loaded.total_steps
+    episodes = list(loaded.iterate_episodes())
+    for deal in range(3):
+        own = {int(one["seat"]): (one, e) for one, e in zip(about, episodes, strict=True) if one["deal"] == deal}
+        env, taken = RawEnv(game), dict.fromkeys(own, 0)
+        env.reset(seed=own[0][0]["seed"])
+        assert (own[0][0]["seed"] >> 60) == Purpose.TRAINING
+        while env.phase != "over":
+            seat = int(env.states["seat"][0])
+            seen, episode = env.observe(env.agent_selection), own[seat][1]
+            assert own[seat][0]["player"] == (seat + deal) % 2
+            assert (episode.observations["observation"][taken[seat]] == seen["observation"]).all()
+            assert (episode.observations["action_mask"][taken[seat]] == seen["action_mask"]).all()
+            env.step(int(episode.actions[taken[seat]]))
+            taken[seat] += 1
+        for seat, (_, episode) in own.items():
+            count = len(episode.actions)
+            assert taken[seat] == count
+            assert episode.rewards.tolist() == [0.0] * (count - 1) + [env.record()["deals"][0]["score"][seat]]
+            assert episode.terminations.tolist() == [False] * (count - 1) + [True]
+            assert not episode.truncations.any()
+            assert len(episode.observations["observation"]) == count + 1
+            assert not episode.observations["action_mask"][-1].any()
+
+
+def test_episodes_are_in_the_spaces_and_can_be_sampled_and_filtered():
+    write_dataset(load_game("donguri", num_deals=1), ["greedy"], 4, "donguri/greedy-v0")
+    loaded = minari.load_dataset("donguri/greedy-v0")
+    episode = loaded.sample_episodes(1)[0]
+    for i in range(len(episode.actions)):
+        row = {name: rows[i] for name, rows in episode.observations.items()}
+        assert row in loaded.observation_space
+        assert episode.actions[i] in loaded.action_space
+    assert loaded.filter_episodes(lambda each: each.rewards.sum() == 0).total_episodes >= 4
+    metadata = loaded.storage.metadata
+    assert (metadata["players"], metadata["game"], metadata["num_deals"]) == (["greedy"], "donguri", 4)
+    assert "donguri/greedy-v0" in minari.list_local_datasets()
+
+
+def test_batches_do_not_change_what_is_played(monkeypatch):
+    game = load_game("zaraba22", num_deals=1)
+    (whole,) = play_decisions(game, ["greedy", "random"], 5)
+    monkeypatch.setattr(datasets, "AT_ONCE", 2)
+    parts = list(play_decisions(game, ["greedy", "random"], 5))
+    for name in ("observations", "actions", "rewards", "seats", "players", "deals", "seeds"):
+        assert np.array_equal(np.concatenate([getattr(part, name) for part in parts]), getattr(whole, name))
+
+
+def test_the_command_writes_one_and_does_not_write_over_it(tmp_path):
+    from trick_envs.cli import app
+
+    arguments = ["dataset", "--game", "zaraba22", "--players", "greedy,random", "--deals", "3"]
+    ran = CliRunner().invoke(app, arguments)
+    assert ran.exit_code == 0, ran.output
+    assert "minari.load_dataset('zaraba22/greedy-random-v0')" in ran.output
+    again = CliRunner().invoke(app, arguments)
+    assert isinstance(again.exception, InputError)
+    assert "there is a dataset" in str(again.exception)
+    file = tmp_path / "datasets" / "zaraba22" / "greedy-random-v0" / "data" / "metadata.json"
+    assert json.loads(file.read_text())["total_episodes"] == 9
+
+
+def test_what_is_wrong_is_told_before_anything_is_written(tmp_path):
+    game = load_game("zaraba22", num_deals=1)
+    for players, deals, name, told in [
+        (["greedi"], 2, "pepper/some-v0", "is no player"),
+        ([], 2, "pepper/some-v0", "players"),
+        (["greedy"], 0, "pepper/some-v0", "deals"),
+        (["greedy"], 2, "no name at all", "is no name of a dataset"),
+        (["greedy"], 2, "../../up-v0", "is no name of a dataset"),
+    ]:
+        with pytest.raises(InputError, match=told):
+            write_dataset(game, players, deals, name)
+    assert not list((tmp_path).rglob("metadata.json"))
