@@ -49,6 +49,14 @@ def with_history(observation: str) -> bool:
     return observation == "history"
 
 
+def is_hidden(phase: Any, seat: Any, observer: Any) -> Any:
+    """Whether the card that a seat names is hidden from an observer: one that is passed, from all others.
+
+    Numbers, or arrays of them.
+    """
+    return (phase == PASS) & (seat != observer)
+
+
 def most_tricks(game: Game) -> int:
     """The largest number of a trick in the observation: twice as many as there are if every card is played once."""
     return min(2 * -(-game.deck.size // game.num_players), MOST)
@@ -200,7 +208,7 @@ class PlayLog(NotedPlays):
     def plays(self, rows: Rows, seats: Rows) -> Events:
         """The plays of the running matches, each as one seat saw it: ``(R, T, 4) int16``; behind the last one, -1."""
         found = self.array[rows, : int(self.length[rows].max(initial=0)), :4].astype(np.int16)
-        hidden = (found[:, :, 2] == PASS) & (found[:, :, 1] != seats[:, None])
+        hidden = is_hidden(found[:, :, 2], found[:, :, 1], seats[:, None])
         found[:, :, 3][hidden] = HIDDEN_CARD
         return found
 
@@ -263,8 +271,7 @@ class Recall:
         state = self._states[0]
         seat, phase = int(state["seat"]), int(state["phase"])
         for observer, told in enumerate(self._events):
-            hidden = phase == PASS and observer != seat
-            told.append((self._number, seat, phase, HIDDEN_CARD if hidden else action))
+            told.append((self._number, seat, phase, HIDDEN_CARD if is_hidden(phase, seat, observer) else action))
         over = self.game.kernels.play_without_dealing(self._states, action)
         self._plays += 1
         self._look(seat, HIDDEN_CARD if phase == PASS else action)

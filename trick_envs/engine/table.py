@@ -26,6 +26,17 @@ from trick_envs.engine.intrinsics import highest_bit, lowest_bit
 from trick_envs.engine.rng import draw
 from trick_envs.engine.state import FOLLOW, LEAD, Place, State
 
+# --- points -------------------------------------------------------------------------------------------------------
+
+
+@rule
+def margin_of(own: float, total: float, num_players: int, teams: bool) -> float:
+    """A seat's points minus the mean of the others' (the other team's); ``total`` are the points of all seats."""
+    if teams:
+        return own - (total - 2 * own) / 2
+    return own - (total - own) / (num_players - 1)
+
+
 # --- numbers ------------------------------------------------------------------------------------------------------
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from trick_envs.discovery import gymnasium_id
 from trick_envs.engine.game import Game
 from trick_envs.engine.registry import game_type, load_game
 from trick_envs.engine.state import PHASES, fields
+from trick_envs.interfaces.aec import RawEnv
 
 
 def describe_game(name: str) -> str:
@@ -97,22 +99,30 @@ def describe_sizes(name: str) -> str:
 def describe_arguments(name: str) -> str:
     """The keyword arguments of a game's environments."""
     kind = game_type(name)
-    choice = f"seats, {number_range(kind.players)}; {kind.default_players} by default."
-    listed = {
-        **({"num_players": choice} if len(kind.players) > 1 else {}),
-        "num_deals": "exact number of deals in a match; `None` plays what the original plays or recommends.",
-        "reward": '`"score"` (the rules\' points), `"zero_sum"` (own minus the mean of all; in team games own team '
-        'minus the other) or `"win"` (at the end of the match the winners share +1, the others -1; 0 if all win).',
-        "render_mode": '`None`, `"ansi"` (text), `"rgb_array"` (pixels) or `"human"` (a window, or printed text).',
-        "render_view": '`"all"`, or the seat whose view is rendered.',
-        "observation": '`"position"`, or `"history"`: the same, and when every card was played.',
-        **{
-            option: f"`True` or `False` (default `{each.default}`): {each.meaning}."
-            for option, each in fields(kind.state).items()
-            if each.default is not None
-        },
-    }
+    listed = {**explained(load_game), **explained(RawEnv)}
+    listed["num_players"] = f"seats, {number_range(kind.players)}; {kind.default_players} by default."
+    if len(kind.players) == 1:
+        del listed["num_players"]
+    del listed["name"], listed["game"], listed["options"]
+    for option, each in fields(kind.state).items():
+        if each.default is not None:
+            listed[option] = f"`True` or `False` (default `{each.default}`): {each.meaning}."
     return "\n".join(f"- `{key}`: {meaning}" for key, meaning in listed.items())
+
+
+def explained(function: Callable[..., Any]) -> dict[str, str]:
+    """What the docstring of a function or class says about its arguments, as Markdown."""
+    _, _, text = (inspect.getdoc(function) or "").partition("Args:\n")
+    found: dict[str, str] = {}
+    for line in text.splitlines():
+        if not line.startswith("    "):
+            break
+        name, colon, meaning = line.strip().partition(": ")
+        if line.startswith("     ") or not colon:
+            found[[*found][-1]] += f" {line.strip()}"
+        else:
+            found[name] = meaning
+    return {name: meaning.replace("``", "`") for name, meaning in found.items()}
 
 
 def number_range(numbers: Sequence[int]) -> str:

@@ -15,7 +15,7 @@ from pettingzoo.utils.env import AECIterable, AECIterator
 from pettingzoo.utils.env_logger import EnvLogger
 
 from trick_envs.engine.arguments import unknown_argument
-from trick_envs.engine.registry import game_type, load_game
+from trick_envs.engine.registry import arguments_of, game_type, load_game
 from trick_envs.errors import InvalidAction
 from trick_envs.interfaces.aec import Action, Observation, RawEnv
 from trick_envs.interfaces.describe import describe_arguments, describe_game
@@ -128,23 +128,18 @@ def _make(kind: type[E], caller: str, game: str, options: dict[str, Any]) -> E:
     for name in options:
         if name not in (*known, "num_players"):
             raise unknown_argument(caller, name, known)
-    own = {
-        name: options.pop(name) for name in ("reward", "render_mode", "render_view", "observation") if name in options
-    }
+    own = {name: options.pop(name) for name in arguments_of(RawEnv, "game") if name in options}
     return kind(load_game(game, **options), **own)
 
 
 def _signature(game: str) -> inspect.Signature:
+    """What ``env`` and ``raw_env`` of a game take: what ``load_game`` and ``RawEnv`` take, and the game's options."""
     declared = game_type(game)
-    environment = {
-        "num_deals": None,
-        "reward": "score",
-        "render_mode": None,
-        "render_view": "all",
-        "observation": "position",
-    }
-    defaults: dict[str, Any] = {**environment, **declared.options}
+    arguments = {**arguments_of(load_game, "name"), **arguments_of(RawEnv, "game")}
+    defaults: dict[str, Any] = {**{name: each.default for name, each in arguments.items()}, **declared.options}
     if len(declared.players) > 1:
-        defaults = {"num_players": declared.default_players, **defaults}
+        defaults["num_players"] = declared.default_players
+    else:
+        del defaults["num_players"]
     by_name = inspect.Parameter.KEYWORD_ONLY
     return inspect.Signature([inspect.Parameter(name, by_name, default=value) for name, value in defaults.items()])

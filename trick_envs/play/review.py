@@ -24,6 +24,7 @@ from trick_envs.engine.inspect import observe
 from trick_envs.engine.registry import load_game
 from trick_envs.engine.rng import MAX_SEED
 from trick_envs.engine.state import PHASES, States
+from trick_envs.engine.table import margin_of
 from trick_envs.matches.events import Play, match_after, plays_of
 from trick_envs.matches.loop import choose_action
 from trick_envs.matches.match import Match
@@ -415,8 +416,7 @@ def _greedy_spread(game: Game) -> float:
 
 def _margin(game: Game, score: Sequence[int], seat: int) -> float:
     """A seat's points minus the mean of the others' (the other team's)."""
-    own, total = score[seat], sum(score)
-    return own - (total - 2 * own) / 2 if game.type.teams else own - (total - own) / (game.num_players - 1)
+    return float(getattr(margin_of, "py_func", margin_of)(score[seat], sum(score), game.num_players, game.type.teams))
 
 
 def _summed_up(match: Match, decisions: Sequence[Decision], spread: float, sources: Sequence[str]) -> Review:

@@ -16,6 +16,7 @@ from trick_envs.engine.kernels.playing import kinds_of, resolve_card
 from trick_envs.engine.rng import decision_bits, draw
 from trick_envs.engine.search.worlds import resample
 from trick_envs.engine.state import OVER, FixedStates, NumberRows, Numbers, Records, State, States, Streams, record_of
+from trick_envs.engine.table import margin_of
 
 EPSILON = 0.25  # the share of random plays in the play-outs of searches that know the true world
 MIN_STANDARD_ERRORS = 1.0  # by how many an action must look better than the baseline to be preferred
@@ -49,10 +50,7 @@ def margin(state: State, seat: int) -> float:
     n, total = state.num_players, 0
     for other in range(n):
         total += state.deal_score[other]
-    own = state.deal_score[seat]
-    if state.teams:
-        return own - (total - 2 * own) / 2
-    return own - (total - own) / (n - 1)
+    return margin_of(state.deal_score[seat], total, n, state.teams != 0)
 
 
 @kernel(inline=False, called=True)
