@@ -14,6 +14,7 @@ import torch
 from helpers import TABLES, every_game
 
 pytest.importorskip("sb3_contrib")
+from relabelling import Relabelling
 from sb3_contrib import MaskablePPO
 
 from training import suit_kernels
@@ -23,7 +24,6 @@ from training.self_play import SelfPlayPPO, self_play_env
 from trick_envs import BatchEnv, export_policy, make_agent
 from trick_envs.engine.game import Game
 from trick_envs.engine.registry import game_type, load_game
-from trick_envs.engine.symmetry import Relabelling
 
 
 def is_default(name: str, players: int) -> bool:

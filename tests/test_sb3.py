@@ -15,6 +15,7 @@ torch = pytest.importorskip("torch")
 sb3 = pytest.importorskip("stable_baselines3")
 sb3_contrib = pytest.importorskip("sb3_contrib")
 
+from relabelling import Relabelling  # noqa: E402
 from sb3_contrib.common.maskable.evaluation import evaluate_policy as evaluate_masked  # noqa: E402
 from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported  # noqa: E402
 from stable_baselines3.common import env_util  # noqa: E402
@@ -24,7 +25,6 @@ from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm  # 
 from stable_baselines3.common.vec_env import VecMonitor, VecNormalize  # noqa: E402
 
 from training.network import SuitLayers, SuitPolicy, suit_network  # noqa: E402
-from trick_envs.engine.symmetry import Relabelling  # noqa: E402
 from trick_envs.interfaces.sb3 import SeatVecEnv, make_vec_env  # noqa: E402
 
 PEPPER = "trick_envs/Pepper-v0"

@@ -15,12 +15,12 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from helpers import TABLES, every_game, legal_of, look
-from relabelling import relabel_record
+from relabelling import Relabelling, relabel_record
 
 from trick_envs.engine.game import Game
 from trick_envs.engine.observation import Block, Layout, Unit
 from trick_envs.engine.registry import game_type, load_game
-from trick_envs.engine.symmetry import Relabelling, by_suit
+from trick_envs.engine.symmetry import by_suit
 from trick_envs.matches.match import Match
 from trick_envs.matches.replay import replay, start_match
 

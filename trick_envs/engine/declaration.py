@@ -6,9 +6,9 @@ so it is an error here, with the name of the game, what was found and what was e
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from types import ModuleType
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,6 +29,9 @@ from trick_envs.engine.state import (
 )
 from trick_envs.errors import InputError
 
+if TYPE_CHECKING:
+    from trick_envs.engine.game import GameType
+
 MAX_DEALS = 10_000
 MAX_SUITS_AND_RANKS = 62  # a card of an observation is one bit for its suit and one for its rank, in one signed word
 # What an option of a game cannot be called: every argument of an environment. A test reads them off the constructors.
@@ -42,53 +45,7 @@ TAKEN = frozenset(
 )
 
 
-class Declaration(Protocol):
-    """What is read of a ``GameType`` (``engine/game.py``, which imports this module)."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def title(self) -> str: ...
-
-    @property
-    def players(self) -> Sequence[int]: ...
-
-    @property
-    def default_players(self) -> int: ...
-
-    @property
-    def deck(self) -> Callable[[int], Deck]: ...
-
-    @property
-    def hand_size(self) -> Callable[[int], int]: ...
-
-    @property
-    def deals(self) -> Callable[[int], int]: ...
-
-    @property
-    def phases(self) -> Sequence[int]: ...
-
-    @property
-    def modules(self) -> Sequence[ModuleType]: ...
-
-    @property
-    def state(self) -> type[State]: ...
-
-    @property
-    def legality_rules(self) -> Mapping[int, str]: ...
-
-    @property
-    def hand_places(self) -> Sequence[str]: ...
-
-    @property
-    def teams(self) -> bool: ...
-
-    @property
-    def version(self) -> int: ...
-
-
-def check_declaration(game: Declaration, layouts: Callable[[int], Sequence[Layout]]) -> None:
+def check_declaration(game: GameType, layouts: Callable[[int], Sequence[Layout]]) -> None:
     """Checks everything in a declaration that can be checked without playing.
 
     Args:
@@ -108,12 +65,12 @@ def check_declaration(game: Declaration, layouts: Callable[[int], Sequence[Layou
             _check_layout(game, num_players, layout)
 
 
-def wrong(game: Declaration, attribute: str, found: Any, expected: str) -> InputError:
+def wrong(game: GameType, attribute: str, found: Any, expected: str) -> InputError:
     """The error for an attribute of a declaration."""
     return InputError(f"the game {game.name!r}: {attribute}: expected {expected}, not {found!r}")
 
 
-def _check_names(game: Declaration) -> None:
+def _check_names(game: GameType) -> None:
     if not isinstance(game.name, str) or not game.name.isidentifier() or game.name != game.name.lower():
         raise wrong(game, "name", game.name, "a lower-case word such as 'pepper' or 'zaraba22'")
     if not isinstance(game.title, str) or not game.title.strip():
@@ -129,7 +86,7 @@ def _check_names(game: Declaration) -> None:
         raise wrong(game, "state", game.state, "a subclass of State")
 
 
-def _check_players(game: Declaration) -> None:
+def _check_players(game: GameType) -> None:
     players, whole = game.players, f"numbers of players of 2 to {MAX_PLAYERS}, each once"
     fits = isinstance(players, Sequence) and all(is_whole(each, 2, MAX_PLAYERS) for each in players)
     if not fits or not players or len(set(players)) < len(players):
@@ -140,7 +97,7 @@ def _check_players(game: Declaration) -> None:
         raise wrong(game, "players", players, "(4,), because teams=True: seats 0 and 2 play against seats 1 and 3")
 
 
-def _check_phases(game: Declaration) -> None:
+def _check_phases(game: GameType) -> None:
     phases = game.phases
     known = ", ".join(name.upper() for name in PHASES[:OVER])
     fits = isinstance(phases, Sequence) and all(is_whole(each, 0, OVER - 1) for each in phases)
@@ -151,7 +108,7 @@ def _check_phases(game: Declaration) -> None:
             raise wrong(game, "legality_rules", phase, f"phases of the game, {list(phases)}, as keys")
 
 
-def _check_fields(game: Declaration) -> None:
+def _check_fields(game: GameType) -> None:
     for name, each in fields(game.state).items():
         where = f"field {name!r} of {game.state.__name__}"
         if name not in vars(State):
@@ -165,7 +122,7 @@ def _check_fields(game: Declaration) -> None:
             raise wrong(game, "hand_places", name, f"places that every seat has, of {known}")
 
 
-def _check_field(game: Declaration, name: str, where: str, each: Field) -> None:
+def _check_field(game: GameType, name: str, where: str, each: Field) -> None:
     if hasattr(np.record, name):
         raise wrong(game, where, name, "a name that NumPy's records do not use for themselves")
     if each.lasts not in ("setup", "match", "deal"):
@@ -191,7 +148,7 @@ def _check_field(game: Declaration, name: str, where: str, each: Field) -> None:
             raise wrong(game, where, name, "another name for the option: the environments have such an argument")
 
 
-def _check_table(game: Declaration, n: int) -> None:
+def _check_table(game: GameType, n: int) -> None:
     at, deck = f"for {n} players", game.deck(n)
     if not isinstance(deck, Deck):
         raise wrong(game, f"deck({n})", deck, "a Deck")
@@ -207,7 +164,7 @@ def _check_table(game: Declaration, n: int) -> None:
         raise wrong(game, f"deals({n})", game.deals(n), f"a whole number of 1 to {MAX_DEALS:,}")
 
 
-def _check_layout(game: Declaration, n: int, layout: Layout) -> None:
+def _check_layout(game: GameType, n: int, layout: Layout) -> None:
     deck = game.deck(n)
     suits, ranks = len(deck.suits), len(deck.ranks)
     runs = {"number": 1, "card number": 1, "suit": suits, "card": deck.kinds, "suit and rank": suits + ranks}

@@ -9,12 +9,11 @@ import numpy as np
 import pettingzoo
 import pytest
 from helpers import block, given, greedy_action, legal, lies, play, play_randomly
-from relabelling import relabel_record
+from relabelling import Relabelling, relabel_record
 from slobberhannes_game import slobberhannes_v0
 
 import trick_envs
 from trick_envs import BatchEnv, load_game, make_agent
-from trick_envs.engine.symmetry import Relabelling
 from trick_envs.matches.loop import play_match
 
 CONFIG = Path(__file__).parent.parent / "configs" / "slobberhannes.yaml"
