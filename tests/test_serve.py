@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers import every_game, legal_of, look
+from helpers import every_game, legal_of, look, random_positions
 
 pytest.importorskip("starlette")
 pytest.importorskip("onnxruntime")
@@ -43,13 +43,13 @@ from trick_envs.play.review import duplicate
 from trick_envs.play.session import Session, seated
 from trick_envs.play.web.app import Api, make_app
 from trick_envs.play.web.export import SIZES, elements, replay_page
-from trick_envs.play.web.frames import frame_data, play
+from trick_envs.play.web.frames import Snapshot, frame_data, play
 from trick_envs.play.web.http import LOOPBACK
 from trick_envs.play.web.replays import Replay, ReviewJob
 from trick_envs.play.web.server import allowed_hosts, unwritable
 from trick_envs.play.web.sessions import Store, WebSession
 from trick_envs.play.web.validation import MAX_BODY, MAX_GAMES, ApiError
-from trick_envs.view import svg
+from trick_envs.view import svg, table_view
 
 ADDRESS = "http://127.0.0.1:8000"
 
@@ -1282,3 +1282,16 @@ def test_the_pages_logic_is_tested_without_a_browser():
         timeout=120,
     )
     assert found.returncode == 0, found.stdout[-3000:]
+
+
+@every_game
+def test_a_table_on_the_page_says_what_its_numbers_mean_and_hides_what_the_seat_may_not_know(name):
+    """What the page draws of a position is the same in all worlds that look alike; every plate explains itself."""
+    game, rng = load_game(name), np.random.default_rng(5)
+    for states in random_positions(game, seed=4, every=25):
+        observer = int(rng.integers(game.num_players))
+        shown = frame_data(Snapshot(table_view(game, states, observer), 0), observer)
+        assert len(shown["table"]["seats"]) == game.num_players
+        assert all("points in this match" in seat["about"] and seat["facts"] for seat in shown["table"]["seats"])
+        world = game.resample(states, observer, rng).reshape(1)
+        assert json.dumps(frame_data(Snapshot(table_view(game, world, observer), 0), observer)) == json.dumps(shown)
