@@ -57,7 +57,7 @@ from trick_envs.evaluation.arena import play as loop
 from trick_envs.evaluation.duplicate import evaluate, short_name
 from trick_envs.evaluation.intervals import half_width_95, half_width_at_any_time_95
 from trick_envs.evaluation.seeds import Purpose
-from trick_envs.files import locked
+from trick_envs.files import digest_of, locked
 
 GAME = load_game("donguri", 3, 1)
 
@@ -491,7 +491,7 @@ def test_a_log_that_says_it_is_whole_is_still_checked(played: tuple[Plan, str], 
             edited = changed(content, place, value)
             if isinstance(edited, dict):
                 edited.pop("digest", None)
-                edited["digest"] = log._digest(log.settings(plan), edited)
+                edited["digest"] = digest_of([log.settings(plan), edited])
             path.write_text("\n".join([*lines[:2], json.dumps(edited), ""]))
             found = read(path, plan)
             if isinstance(found, str):

@@ -28,6 +28,7 @@ from trick_envs.errors import TrickEnvsError
 from trick_envs.evaluation.deviators import best_deviation, in_words, search_deviators
 from trick_envs.evaluation.duplicate import Result, evaluate
 from trick_envs.evaluation.seeds import Purpose, match_seeds
+from trick_envs.files import read_signed_json
 from trick_envs.matches.seating import seatings
 
 pytestmark = pytest.mark.usefixtures("quick_export")
@@ -390,7 +391,7 @@ def test_the_command_tries_deviators_that_search(tmp_path, monkeypatch):
     assert "the best of 2 deviators" in result.output
     assert "control: one pimc:2 among greedy" in result.output
     report = json.loads((tmp_path / "found.json").read_text())
-    assert report == json.loads((tmp_path / "run" / "evaluation.json").read_text())
+    assert report == read_signed_json(tmp_path / "run" / "evaluation.json")
     assert [tried["opponent"] for tried in report["deviators"]["found"]["tried"]] == ["random", "random"]
 
 

@@ -192,7 +192,7 @@ OUTPUT = [each for each in PATHS if each[1].startswith("-")]
 
 
 def test_every_path_that_a_command_only_reads_is_an_argument() -> None:
-    assert set(PATHS) - set(OUTPUT) == {("replay", "file"), ("review", "file"), ("release", "run")}
+    assert set(PATHS) - set(OUTPUT) == {("replay", "file"), ("review", "file"), ("release", "run"), ("report", "run")}
     assert {option for _, option in OUTPUT} == {"--json", "--html", "--file", "--record", "--folder"}
 
 

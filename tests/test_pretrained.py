@@ -41,6 +41,7 @@ from trick_envs.errors import InputError
 from trick_envs.evaluation.arena import Player, make_plan, play_arena
 from trick_envs.evaluation.duplicate import Result, evaluate
 from trick_envs.evaluation.seeds import Purpose, match_seeds
+from trick_envs.files import write_signed_json
 
 ROOT = Path(__file__).parent.parent
 RELEASED = [(name, players) for name, players in TABLES if pretrained_file(game_type(name), players).is_file()]
@@ -270,7 +271,7 @@ def finish(path: Path, likes: Any = None, **values: Any) -> Path:
     (path / "config.yaml").write_text(dump_config(config), encoding="utf-8")
     write_policy(path / "policy.onnx", config.make_game(), likes)
     report = {"game": "donguri", "results": [], "samples": 1234, "seconds": 5.6}
-    (path / "evaluation.json").write_text(json.dumps(report), encoding="utf-8")
+    write_signed_json(path / "evaluation.json", report)
     return path
 
 

@@ -340,4 +340,4 @@ def test_only_a_finished_run_has_a_report(finished: Path, tmp_path: Path) -> Non
     shutil.copy(finished / "policy.onnx", tmp_path / "policy.onnx")
     (tmp_path / "evaluation.json").write_text("[]")
     told = CliRunner().invoke(app, ["report", str(tmp_path)])
-    assert "expected that of a run of trick train" in str(told.exception)
+    assert "evaluation.json: damaged, edited, or not written by trick" in str(told.exception)

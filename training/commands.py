@@ -26,7 +26,7 @@ from trick_envs.cli.base import (
 from trick_envs.cli.evaluate import play_schedule, resumable_arena
 from trick_envs.errors import InputError, MissingExtraError
 from trick_envs.evaluation import bench
-from trick_envs.files import try_to_write, write_json
+from trick_envs.files import read_signed_json, try_to_write, write_json, write_signed_json
 
 # Of a best response that begins with the weights of a policy: the defaults, which are for random weights, would make it
 # forget what it knows before it learns (docs/experiments.md, Best responses).
@@ -139,7 +139,6 @@ def best_response(
     from training import run
     from training.config import load_config, make_config
     from training.initial import network_of
-    from training.release import read_evaluation
     from trick_envs.engine.registry import load_game
 
     if search_deals == 1:
@@ -163,16 +162,16 @@ def best_response(
         if (held.make_game(), held.opponent) != (config.make_game(), config.opponent):
             raise InputError(f"{target} holds a run of {held.make_game()} against {held.opponent}, not this one")
         config = held
-    searched = file.is_file() and read_evaluation(target).get("deviators", {}).get("deals") == search_deals
+    searched = file.is_file() and read_signed_json(file).get("deviators", {}).get("deals") == search_deals
     with _a_run():
         if not resume:
             run.train(config, target, out)
         elif not file.is_file() or not search_deals or searched:  # otherwise only the search is left
             run.resume(target, out)
-    report = read_evaluation(target)
+    report = read_signed_json(file)
     if search_deals:
         report["deviators"] = _deviators(config, player, str(target / "policy.onnx"), search_deals)
-        write_json(file, report)
+        write_signed_json(file, report)
     if json_file is not None:
         write_json(json_file, report)
 

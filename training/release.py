@@ -10,7 +10,6 @@ import hashlib
 import json
 import math
 import platform
-import reprlib
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -28,7 +27,7 @@ from trick_envs.errors import InputError
 from trick_envs.evaluation.arena import LADDER, Plan, make_plan
 from trick_envs.evaluation.duplicate import Result, each_alone
 from trick_envs.evaluation.seeds import Purpose
-from trick_envs.files import is_number, read_json, write_bytes, write_json
+from trick_envs.files import read_signed_json, write_bytes, write_json
 
 MAX_BYTES = 500_000
 MEETING_DEALS = 1000  # a meeting of two policies without search is fast
@@ -144,28 +143,7 @@ def finished_run(folder: Path) -> FinishedRun:
     content = policy.read_bytes()
     if len(content) > MAX_BYTES:
         raise InputError(f"{policy} has {len(content):,} bytes: expected at most {MAX_BYTES:,} (a smaller network)")
-    return FinishedRun(policy, content, config, read_evaluation(folder), game)
-
-
-def read_evaluation(folder: Path) -> dict[str, Any]:
-    """The ``evaluation.json`` of a run.
-
-    Raises:
-        ValueError: if it is not what ``trick train`` has written; names the file.
-    """
-    path = folder / "evaluation.json"
-    report = read_json(path)
-    if not isinstance(report, dict) or not isinstance(report.get("results"), list):
-        raise InputError(f"{path}: expected an object with results, as trick train writes it")
-    for name in ("samples", "seconds"):
-        if not is_number(report.get(name), float) or report[name] < 0:
-            raise InputError(f"{path}: {name}: expected a number of 0 or more, not {reprlib.repr(report.get(name))}")
-    for result in report["results"]:
-        try:
-            Result.from_dict(result)
-        except InputError as error:
-            raise InputError(f"{path}: results: {error}") from None
-    return report
+    return FinishedRun(policy, content, config, read_signed_json(folder / "evaluation.json"), game)
 
 
 def count_parameters(content: bytes) -> int:

@@ -36,7 +36,7 @@ from trick_envs.engine.game import Game
 from trick_envs.errors import InputError, TrickEnvsError
 from trick_envs.evaluation.duplicate import Result, evaluate, make_result, margins_of, play_points, results_table
 from trick_envs.evaluation.seeds import Purpose
-from trick_envs.files import locked, write_json, write_text
+from trick_envs.files import locked, write_signed_json, write_text
 
 CHECKPOINT, PAST = "checkpoint.zip", "past"
 
@@ -248,7 +248,7 @@ def _finish(
             "provenance": {**provenance(), "device": str(model.device)},
         },
     }
-    write_json(folder / "evaluation.json", found)  # the last one: a run that has it is finished
+    write_signed_json(folder / "evaluation.json", found)  # the last one: a run that has it is finished
     return results
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import hashlib
 import json
 import math
 import os
@@ -119,6 +120,29 @@ def write_text(path: Path, text: str) -> None:
 def write_json(path: Path, content: Any) -> None:
     """Writes a JSON file atomically. Infinite numbers and NaN, which JSON does not have, become ``null``."""
     write_text(path, json.dumps(_finite(content), indent=2, allow_nan=False) + "\n")
+
+
+def digest_of(content: Any) -> str:
+    """A short digest of something that JSON can hold: the same when it has been written and read."""
+    return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:16]
+
+
+def write_signed_json(path: Path, content: dict[str, Any]) -> None:
+    """Writes a JSON file with a digest of the rest, for ``read_signed_json``."""
+    finite = _finite(content)
+    write_json(path, {**finite, "digest": digest_of(finite)})
+
+
+def read_signed_json(path: Path) -> dict[str, Any]:
+    """What ``write_signed_json`` has written.
+
+    Raises:
+        ValueError: if anything in the file has changed since; names the file.
+    """
+    content = read_json(path)
+    if not isinstance(content, dict) or content.pop("digest", None) != digest_of(content):
+        raise InputError(f"{path}: damaged, edited, or not written by trick")
+    return content
 
 
 def _finite(content: Any) -> Any:

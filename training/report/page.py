@@ -26,7 +26,7 @@ from trick_envs.errors import InputError
 from trick_envs.evaluation.duplicate import Result
 from trick_envs.evaluation.plots import COLOURS, draw_margins, in_samples, in_time
 from trick_envs.evaluation.seeds import Purpose
-from trick_envs.files import read_json, write_text
+from trick_envs.files import read_signed_json, write_text
 from trick_envs.matches.seating import seatings
 from trick_envs.play.web.export import replay_page
 from trick_envs.view.table import seat_name
@@ -91,8 +91,8 @@ def draw_report(folder: Path, path: Path, trust: bool = False) -> None:
     for name in ("config.yaml", "evaluation.json", "policy.onnx"):
         if not (folder / name).is_file():
             raise InputError(f"{folder} holds no finished run (there is no {name} in it)")
-    config, evaluation = load_config(folder / "config.yaml", trust=trust), read_json(folder / "evaluation.json")
-    if not isinstance(evaluation, dict) or not isinstance(evaluation.get("report"), dict):
+    config, evaluation = load_config(folder / "config.yaml", trust=trust), read_signed_json(folder / "evaluation.json")
+    if not isinstance(evaluation.get("report"), dict):
         raise InputError(f"{folder / 'evaluation.json'}: expected that of a run of trick train")
     game, found = config.make_game(), evaluation["report"]
     pair = make_agent(str(folder / "policy.onnx"), game), make_agent(found["strongest"], game)

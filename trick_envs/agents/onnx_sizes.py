@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trick_envs.agents.onnx_file import KNOWN, MAX_RANK, Graph, GraphError, Node, Tensor, short
+from trick_envs.errors import InputError
 
 _INT32, _INT64, _BOOL = 6, 7, 9  # numbers of types
 
@@ -238,7 +239,7 @@ class _Step:
 
 def _axis(axis: int, rank: int) -> int:
     if not -rank <= axis < max(rank, 1):
-        raise ValueError("axis")
+        raise InputError("axis")
     return axis % max(rank, 1)
 
 
@@ -318,9 +319,9 @@ def _window(step: _Step, kernel: list[int]) -> list[int]:
     strides, dilations = (list(step.attribute(name, [1] * rank)) for name in ("strides", "dilations"))
     pads, auto = list(step.attribute("pads", [0] * 2 * rank)), step.attribute("auto_pad", "NOTSET")
     if not len(lengths) == len(strides) == len(dilations) == rank > 0 or len(pads) != 2 * rank:
-        raise ValueError("rank")
+        raise InputError("rank")
     if min(*kernel, *strides, *dilations, *(one + 1 for one in pads)) < 1 or max(pads) > KNOWN:
-        raise ValueError("window")
+        raise InputError("window")
     found = []
     for k, length in enumerate(lengths):
         reach = dilations[k] * (kernel[k] - 1) + 1
@@ -328,7 +329,7 @@ def _window(step: _Step, kernel: list[int]) -> list[int]:
         if auto in ("SAME_UPPER", "SAME_LOWER"):
             found.append(-(-length // strides[k]))
         elif room < 0:
-            raise ValueError("window")
+            raise InputError("window")
         else:
             found.append((-(-room // strides[k]) if step.attribute("ceil_mode", 0) else room // strides[k]) + 1)
     return found
@@ -357,9 +358,9 @@ def _recurrent(step: _Step) -> Any:
     gates = {"RNN": 1, "GRU": 3, "LSTM": 4}[step.node.kind]
     (time, rows, size), (directions, _, hidden) = step.shape(), step.shape(2)
     if step.attribute("layout", 0) or step.attribute("hidden_size", 0) != hidden:
-        raise ValueError("layout")
+        raise InputError("layout")
     if step.shape(1) != (directions, gates * _integer(hidden), size) or step.shape(2)[1] != gates * _integer(hidden):
-        raise ValueError("weights")
+        raise InputError("weights")
     step.work.append(
         count([_integer(time), rows, directions, gates * _integer(hidden), _integer(hidden) + _integer(size)])
     )
@@ -388,7 +389,7 @@ def _top(step: _Step) -> Any:
     wanted = step.attribute("k", 0) or int(step.known(1).reshape(-1)[0])
     axis = step.axis(-1, len(shape))
     if not 0 <= wanted <= _integer(shape[axis]):
-        raise ValueError("k")
+        raise InputError("k")
     shape[axis] = wanted
     return [shape, shape]
 
@@ -413,7 +414,7 @@ def _quotient(one: Length, other: Length) -> Length:
         return BatchSize(one.times // other)
     if isinstance(one, int) and isinstance(other, int) and one % other == 0:
         return one // other
-    raise ValueError("division")
+    raise InputError("division")
 
 
 def _flatten(step: _Step) -> Any:
@@ -430,7 +431,7 @@ def _squeeze(step: _Step) -> Any:
     shape, axes = step.shape(), step.list_of("axes", 1)
     gone = {k for k, one in enumerate(shape) if one == 1} if axes is None else {_axis(k, len(shape)) for k in axes}
     if any(shape[k] != 1 for k in gone):
-        raise ValueError("axes")
+        raise InputError("axes")
     return [[one for k, one in enumerate(shape) if k not in gone]]
 
 
@@ -445,7 +446,7 @@ def _transpose(step: _Step) -> Any:
     shape = step.shape()
     order = step.attribute("perm", list(range(len(shape)))[::-1])
     if sorted(order) != list(range(len(shape))):
-        raise ValueError("perm")
+        raise InputError("perm")
     return [[shape[k] for k in order]]
 
 
@@ -454,7 +455,7 @@ def _concat(step: _Step) -> Any:
     axis = step.axis(0, len(shapes[0]))
     lengths = [shape.pop(axis) for shape in shapes]
     if any(shape != shapes[0] for shape in shapes):
-        raise ValueError("shapes")
+        raise InputError("shapes")
     if all(isinstance(one, BatchSize) for one in lengths):
         total: Length = BatchSize(sum(one.times for one in lengths if isinstance(one, BatchSize)))
     else:
@@ -471,7 +472,7 @@ def _split(step: _Step) -> Any:
         size = -(-length // number)
         parts = [max(0, min(size, length - k * size)) for k in range(number)]
     if sum(parts) != length or min(parts) < 0 or len(parts) != number:
-        raise ValueError("split")
+        raise InputError("split")
     return [(*shape[:axis], one, *shape[axis + 1 :]) for one in parts]
 
 
@@ -628,7 +629,7 @@ def _cast_numbers(step: _Step) -> Any:
     numbers = [one if isinstance(one, BatchSize) else int(one) for one in given.flat]
     most = {_INT32: 1 << 31, _INT64: 1 << 63}[to]
     if not all(isinstance(one, BatchSize) or -most <= one < most for one in numbers):
-        raise ValueError("they begin anew")
+        raise InputError("they begin anew")
     return np.array(numbers, object).reshape(given.shape)
 
 
@@ -653,7 +654,7 @@ def _equal(step: _Step) -> Any:
     one, other = np.broadcast_arrays(step.known(0), step.known(1))
     if any(isinstance(each, BatchSize) and not (isinstance(both, int) and both < 1) and each != both
            for pair in zip(one.flat, other.flat, strict=True) for each, both in (pair, pair[::-1])):  # fmt: skip
-        raise ValueError("it depends on the number of rows")
+        raise InputError("it depends on the number of rows")
     return one == other
 
 

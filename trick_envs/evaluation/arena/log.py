@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from dataclasses import asdict
@@ -13,7 +12,7 @@ import trick_envs
 from trick_envs.errors import InputError
 from trick_envs.evaluation.arena.pair import Chunk
 from trick_envs.evaluation.arena.schedule import Plan, code_digest
-from trick_envs.files import write_text
+from trick_envs.files import digest_of, write_text
 
 LOG = "chunks.jsonl"
 FORMAT = 4
@@ -68,13 +67,13 @@ class Log:
             raise InputError("expected an object")
         signature = content.pop("digest", None)
         found = content.get("settings") if "settings" in content else self._settings
-        if signature != _digest(found, content):
+        if signature != digest_of([found, content]):
             raise InputError("the digest is of something else")
         return content
 
     def _signed(self, content: dict[str, Any]) -> str:
         """A line: what it holds, and a digest of that and of the settings that it depends on."""
-        return json.dumps({**content, "digest": _digest(self._settings, content)})
+        return json.dumps({**content, "digest": digest_of([self._settings, content])})
 
     def _check(self, found: dict[str, Any]) -> None:
         for name, value in self._settings.items():
@@ -90,10 +89,6 @@ class Log:
             file.write(self._signed(asdict(chunk)) + "\n")
             file.flush()
             os.fsync(file.fileno())
-
-
-def _digest(settings: object, content: dict[str, Any]) -> str:
-    return hashlib.sha256(json.dumps([settings, content]).encode()).hexdigest()[:16]
 
 
 def settings(plan: Plan) -> dict[str, object]:
