@@ -58,6 +58,10 @@ OTHERS = (
 )
 nitpick_ignore_regex = [("py:.*", rf"({OTHERS})(\..*)?")]
 nitpick_ignore = [
+    ("py:class", "ArrayOf"),  # in annotations of kernels
+    ("py:class", "trick_envs.engine.history.PlayLog"),
+    ("py:class", "trick_envs.view.rows.Row"),
+    ("py:exc", "PolicyError"),
     ("py:class", "trick_envs.engine.build.rule.F"),  # a type variable
     ("py:class", "trick_envs.engine.build.kernels.Kernels"),
     ("py:class", "Plays"),  # an alias
@@ -72,6 +76,7 @@ UNWRITABLE = re.compile(r"<factory>|<function [\w.]*<lambda>>|<class '[\w.]*'>")
 
 # Links of the repository, where the site has the same text elsewhere; others that leave docs/ become plain text.
 LINKS = {
+    r"\[!\[tests\][^\n]*\n": "",  # badges, which are the repository's
     r"\]\(\.\./CONTRIBUTING\.md#another-game\)": "](adding_a_game.md)",
     r"\]\((\.\./)?CONTRIBUTING\.md": "](contributing.md",
     r"\]\((\.\./)?examples/(\w+)\.py\)": r"](reference/generated/examples.md#\2py)",
