@@ -72,6 +72,9 @@ class NotedGreedy:
 
     name = "noted greedy"
 
+    def __deepcopy__(self, memo: Any) -> NotedGreedy:  # an environment has a copy of its own: the scribe is one
+        return self
+
     def __init__(self, game: Game, scribe: Scribe) -> None:
         self.greedy, self.scribe = make_agent("greedy", game), scribe
 

@@ -25,12 +25,13 @@ from helpers import every_game, every_table, make, play_randomly
 
 from trick_envs import BatchEnv
 from trick_envs.engine.build import child, process, twin
+from trick_envs.engine.build import kernels as kernels_module
 from trick_envs.engine.build.digest import reached_digest, sources_digest
 from trick_envs.engine.build.kernels import Kernels, Switch
 from trick_envs.engine.build.rule import KERNELS
 from trick_envs.engine.game import Game
 from trick_envs.engine.kernels.observing import ROOM_BEHIND
-from trick_envs.engine.registry import game_type, load_game
+from trick_envs.engine.registry import load_game
 from trick_envs.engine.search.playouts import COMPARISON
 from trick_envs.engine.state import OVER
 from trick_envs.engine.table import power
@@ -155,7 +156,8 @@ def test_a_match_is_the_same_wherever_it_changes_over(name, cold):
 
 
 @pytest.mark.parametrize("steps", [0, 1, 2, 59, 60])
-def test_an_environment_changes_over_between_two_steps(steps, cold):
+def test_an_environment_changes_over_between_two_steps(steps, cold, monkeypatch):
+    monkeypatch.setattr(kernels_module, "PATIENCE", 0.0)  # seconds in plain Python, which a fast machine never reaches
     reference, env = make("pepper", num_deals=2), make("pepper", num_deals=2)
     kernels = cold.kernels(reference.game)
     env.reset(seed=3)
@@ -357,7 +359,7 @@ def test_seats_among_others_are_the_same_in_plain_python(name, cold):
 
 
 def test_numbers_that_do_not_fit_lose_their_upper_bits_as_in_compiled_code():
-    dtype = game_type("pepper").dtype
+    dtype = load_game("pepper").dtype
     states = np.zeros(1, dtype)
     wrapped = twin.PlainStates(states)
     state = wrapped[0]
@@ -369,7 +371,7 @@ def test_numbers_that_do_not_fit_lose_their_upper_bits_as_in_compiled_code():
 
 
 def test_a_kernel_that_raises_changes_no_record():
-    states = np.zeros(2, game_type("pepper").dtype)
+    states = np.zeros(2, load_game("pepper").dtype)
 
     def broken(states: Any) -> None:
         states[1].seat = 3
@@ -382,7 +384,7 @@ def test_a_kernel_that_raises_changes_no_record():
 
 def test_a_record_is_read_and_written_back_as_it_was():
     for name in ("pepper", "tricky_express", "double_deck_whist"):
-        states = np.zeros(3, game_type(name).dtype)
+        states = np.zeros(3, load_game(name).dtype)
         states.view(np.uint8)[:] = np.random.default_rng(1).integers(0, 256, states.nbytes, np.uint8)
         before = states.tobytes()
         wrapped = twin.PlainStates(states)

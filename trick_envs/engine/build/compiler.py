@@ -35,7 +35,9 @@ def _later(name: str) -> Iterator[None]:
     Numba imports SciPy's linear algebra to see whether it is there, which takes a quarter of a second. Its own code
     imports it again when somebody multiplies matrices.
     """
-    asked = name not in sys.modules and importlib.util.find_spec(name.partition(".")[0]) is not None
+    asked = False
+    with contextlib.suppress(ImportError):
+        asked = name not in sys.modules and importlib.util.find_spec(name.partition(".")[0]) is not None
     if asked:
         sys.modules[name] = types.ModuleType(name)
     try:

@@ -52,6 +52,8 @@ def play_match(
     finally:
         if session.begun:
             session.save()
+        elif game is not None and session.file is not None:  # what the others have played alone
+            session.file.unlink(missing_ok=True)
     if not session.begun:
         console.print("you have played no card, so nothing is saved")
     elif session.match.over:
