@@ -28,7 +28,9 @@ from training.network import SuitLayers, SuitPolicy, suit_network  # noqa: E402
 from trick_envs.interfaces.sb3 import SeatVecEnv, make_vec_env  # noqa: E402
 
 PEPPER = "trick_envs/Pepper-v0"
-GAMES = [name for name in gymnasium.registry if name.startswith("trick_envs/")]
+GAMES = [
+    name for name, spec in gymnasium.registry.items() if name.startswith("trick_envs/") and spec.vector_entry_point
+]
 SMALL = {"n_steps": 16, "batch_size": 32, "n_epochs": 1, "seed": 1, "device": "cpu"}
 SHORT = {"num_deals": 1}
 

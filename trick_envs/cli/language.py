@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from trick_envs.cli.base import JsonOption, SeedOption, Split, SplitOption, WorkersOption, app, out
+from trick_envs.cli.base import JsonOption, SeedOption, Split, SplitOption, WorkersOption, app, out, output_folder
 
 
 @app.command()
@@ -23,9 +23,7 @@ def language_benchmark(
     seed: SeedOption = 0,
     split: SplitOption = None,
     workers: WorkersOption = 1,
-    folder: Annotated[Path, typer.Option("--folder", file_okay=False, help="For deals, answers and the table.")] = Path(
-        "runs/language-benchmark"
-    ),
+    folder: Annotated[Path, output_folder("For deals, answers and the table.")] = Path("runs/language-benchmark"),
     json_file: JsonOption = None,
 ) -> None:
     """Measure language models and others: docs/language_models.md is the protocol."""
