@@ -122,7 +122,7 @@ def test_the_largest_declarations_are_allowed() -> None:
     large = changed(
         players=(2, MAX_PLAYERS), default_players=16, deck=deck_of("CDHS", 27), hand_size=lambda n: 6, blocks=blocks()
     )
-    assert large.dtype_at(MAX_PLAYERS)["hand"].shape == (MAX_PLAYERS, 2)
+    assert large.dtype_at(MAX_PLAYERS, large.deck(MAX_PLAYERS), 6)["hand"].shape == (MAX_PLAYERS, 2)
     twice = changed(
         players=(4,), default_players=4, deck=deck_of("C", WORD, 2), hand_size=lambda n: 27, blocks=blocks()
     )
