@@ -6,6 +6,7 @@ import pytest
 from helpers import block, given, legal, lies, play
 
 from trick_envs import zaraba22_v0
+from trick_envs.engine.build.twin import codec
 from trick_envs.games.zaraba22 import rules as zaraba22
 
 # Player 0 has every rank of clubs and some diamonds, player 1 diamonds and hearts, player 2 hearts and spades.
@@ -172,7 +173,8 @@ def test_the_led_cards_and_who_takes_them_are_seen():
     ],
 )
 def test_prices(chart, price):
-    state = zaraba22_v0.raw_env().game.template.copy()[0]
+    template = zaraba22_v0.raw_env().game.template
+    state = codec(template.dtype).decode(template.tobytes())  # as rules in plain Python have it
     cards = [zaraba22.DECK.parse(card) for card in chart.split()]
     for card in cards:
         state.chart[0] |= 1 << card

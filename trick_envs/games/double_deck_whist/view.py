@@ -77,7 +77,7 @@ def _rows(view: TableView) -> tuple[Row, ...]:
                 words="" if i else won)
             for i, team in enumerate((ours, 1 - ours))
         ),
-        Row(words=before),
+        *([Row(words=before)] if before else []),
     )  # fmt: skip
 
 
