@@ -121,14 +121,14 @@ def test_a_module_that_knows_no_mask_is_masked_in_the_file(tmp_path):
         lambda: donguri_v0.env(num_players=3),
         lambda: BatchEnv("donguri", 2, 3),
         lambda: pytest.importorskip("trick_envs.interfaces.sb3").make_vec_env(ID, 2, env_kwargs={"num_players": 3}),
-        lambda: GAME,
+        lambda: load_game("donguri", 3),
         lambda: "donguri",
     ],
     ids=["Gymnasium", "vector", "PettingZoo", "BatchEnv", "VecEnv", "Game", "name"],
 )
 def test_the_game_is_found_in_every_environment(game):
     found = _game(game())
-    assert found is (load_game("donguri") if game() == "donguri" else GAME)
+    assert found is (load_game("donguri") if game() == "donguri" else load_game("donguri", 3))
 
 
 @pytest.mark.parametrize(
