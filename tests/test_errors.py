@@ -189,6 +189,7 @@ def path_parameters() -> Iterator[tuple[str, str]]:
 
 PATHS = sorted(path_parameters())
 OUTPUT = [each for each in PATHS if each[1].startswith("-")]
+TRIED = [each for each in OUTPUT if each[0] != "serve"]  # which plays on where nothing can be saved
 
 
 def test_every_path_that_a_command_only_reads_is_an_argument() -> None:
@@ -196,7 +197,7 @@ def test_every_path_that_a_command_only_reads_is_an_argument() -> None:
     assert {option for _, option in OUTPUT} == {"--json", "--html", "--file", "--record", "--folder"}
 
 
-@pytest.mark.parametrize(("command", "option"), OUTPUT)
+@pytest.mark.parametrize(("command", "option"), TRIED)
 def test_every_output_path_is_tried_before_the_command_begins(command: str, option: str, tmp_path: Path) -> None:
     """Nothing that a command needs is given: if it began, that would be the error."""
     (tmp_path / "file").write_text("")
