@@ -179,15 +179,21 @@ def test_a_program_is_kept_from_question_to_question_and_ended_with_its_player(p
         ("os.close(1)\ntime.sleep(60)", "has closed its output"),
         ("print('x' * (3 << 20), flush=True)\ntime.sleep(60)", "answered 'xxx"),
         ("print('[' * 100_000, flush=True)", r"answered '\[\[\["),
-        (
-            READY.replace("    continue", "    say(type='hello')\n    time.sleep(1)\n    continue"),
-            "without being asked",
-        ),
     ],
 )
 def test_what_a_program_does_wrong_is_said(program, body, message):
     with pytest.raises(ProgramError, match=message):
         first_question(program(body))
+
+
+def test_a_line_that_nobody_asked_for_is_said(program):
+    agent = program(READY + "say(type='card', card=message['legal'][0]); say(type='hello')")
+    first_question(agent)
+    until = time.monotonic() + 60
+    while agent._running._lines.empty() and time.monotonic() < until:
+        time.sleep(0.01)  # the line is on its way
+    with pytest.raises(ProgramError, match=r"wrote '\{\"type\": \"hello\"\}' without being asked"):
+        first_question(agent)
 
 
 def test_a_program_that_does_not_answer_is_ended(program, tmp_path):
