@@ -181,12 +181,33 @@ class OneReward(VecMonitor):
         ({"n_steps": 0}, "n_steps: expected a whole number of 1 or more, not 0"),
         ({"n_epochs": 1.5}, "n_epochs: expected a whole number of 1 or more, not 1.5"),
         ({"batch_size": 1}, "batch_size: expected a whole number of 2 or more, not 1"),
+        ({"stats_window_size": 0}, "stats_window_size: expected a whole number of 1 or more, not 0"),
+        ({"env": lambda: None}, "env: SelfPlayPPO expects self_play_env"),
+        ({"policy": "CnnPolicy"}, "policy: expected one of MlpPolicy, SuitPolicy, or a subclass of MaskableActor"),
+        ({"policy": torch.nn.Linear}, "policy: expected one of MlpPolicy, SuitPolicy"),
+        ({"policy": None}, "policy: expected one of MlpPolicy, SuitPolicy"),
+        ({"ent_coef": "auto"}, "ent_coef: expected a number of any size, or a schedule, not 'auto'"),
+        ({"learning_rate": float("nan")}, "learning_rate: expected a number of 0 or more, or a schedule, not nan"),
+        ({"clip_range": -1}, "clip_range: expected a number of 0 or more, or a schedule, not -1"),
+        ({"gamma": 2}, "gamma: expected a number of 0 to 1, not 2"),
+        ({"gae_lambda": "x"}, "gae_lambda: expected a number of 0 to 1, not 'x'"),
+        ({"vf_coef": "x"}, "vf_coef: expected a number of 0 or more, not 'x'"),
+        ({"max_grad_norm": None}, "max_grad_norm: expected a number of 0 or more, not None"),
+        ({"target_kl": True}, "target_kl: expected a number of 0 or more, or None, not True"),
+        *(
+            ({"policy": "SuitPolicy", "policy_kwargs": given}, f"SuitPolicy: {next(iter(given))} does not fit it")
+            for given in (
+                {"activation_fn": torch.nn.ReLU}, {"share_features_extractor": False}, {"width": 96}, {"use_sde": True}
+            )
+        ),
+        ({"policy": "SuitPolicy", "policy_kwargs": {"net_arch": [64]}}, "SuitPolicy: expected.*without"),
+        ({"policy": "SuitPolicy", "policy_kwargs": {"features_extractor_kwargs": {"width": 9}}}, "SuitPolicy: exp"),
     ],
-)
+)  # fmt: skip
 def test_what_is_refused_is_refused_in_the_constructor(wrong: dict[str, Any], expected: str) -> None:
     env = wrong.pop("env", games)()
     with pytest.raises(ValueError, match=expected):
-        SelfPlayPPO("MlpPolicy", env, **{**QUICK, **wrong})
+        SelfPlayPPO(wrong.pop("policy", "MlpPolicy"), env, **{**QUICK, **wrong})
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="here is a GPU")
@@ -273,6 +294,41 @@ def test_an_evaluation_without_masks_is_refused() -> None:
     for callback in (sb3.EvalCallback(env), [sb3.EveryNTimesteps(9, sb3.EvalCallback(env))]):
         with pytest.raises(ValueError, match="EvalCallback asks the policy without action masks"):
             make().learn(64, callback=callback)
+
+
+def test_an_evaluation_on_self_play_games_is_refused() -> None:
+    with pytest.raises(ValueError, match="MaskableEvalCallback: expected an environment with opponents"):
+        make().learn(64, callback=[sb3.EveryNTimesteps(9, MaskableEvalCallback(games(2)))])
+
+
+class Averages(sb3.BaseCallback):
+    """Logs what a rollout has, as callbacks for Weights & Biases do."""
+
+    def _on_step(self) -> bool:
+        return True
+
+    def _on_rollout_end(self) -> None:
+        buffer = self.locals["rollout_buffer"]
+        assert buffer is self.model.rollout_buffer
+        for name in ("actions", "log_probs", "rewards", "values", "advantages", "returns"):
+            assert getattr(buffer, name).shape == (len(buffer.ready),), name
+        assert buffer.observations.shape == (len(buffer.ready), *self.model.observation_space.shape)
+        assert buffer.action_masks[np.arange(len(buffer.ready)), buffer.actions].all()
+        np.testing.assert_allclose(buffer.returns, buffer.values + buffer.advantages)
+        self.logger.record("mine/advantage", float(buffer.advantages.mean()))
+        self.logger.record("mine/entropy", float(-buffer.log_probs.mean()))
+
+
+def test_callbacks_read_the_samples_of_a_rollout() -> None:
+    journal, model = Journal(), make()
+    model.set_logger(Logger(None, [journal]))
+    model.learn(3 * ROLLOUT, callback=Averages())
+    assert len(journal.of("mine/advantage")) == 3
+    assert 0.5 < journal.of("mine/entropy")[0] < 3
+    whole = model.rollout_buffer  # the samples that get gives, in another order
+    (given,) = whole.get()
+    assert sorted(given.returns.tolist()) == sorted(whole.returns.tolist())
+    assert given.actions.bincount().tolist() == np.bincount(whole.actions).tolist()
 
 
 def test_matches_are_monitored(tmp_path: Path) -> None:
@@ -392,6 +448,16 @@ def test_other_games_are_learned_after_set_env() -> None:
     assert bits(model) != before
     with pytest.raises(ValueError, match="env: SelfPlayPPO expects"):
         model.set_env(make_vec_env("trick_envs/Pepper-v0", GAMES))
+
+
+@pytest.mark.parametrize("other", [("pepper", 3), ("donguri", 4)])
+def test_games_that_a_model_has_not_learned_are_told_in_a_sentence(other: tuple[str, int], tmp_path: Path) -> None:
+    make().save(tmp_path / "policy.zip")
+    env = self_play_env(other[0], GAMES, other[1])
+    for attempt in (lambda: make().set_env(env), lambda: SelfPlayPPO.load(tmp_path / "policy.zip", env)):
+        with pytest.raises(ValueError, match="env: expected the game and the number of players") as told:
+            attempt()
+        assert len(str(told.value)) < 100
 
 
 @pytest.mark.parametrize("policy", ["SuitPolicy", "MlpPolicy"])

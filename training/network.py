@@ -19,6 +19,7 @@ Here it is as torch has it; ``suit_kernels.py`` computes the same on a CPU, seve
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from functools import cache, partial
 from itertools import accumulate, pairwise
@@ -358,7 +359,16 @@ class SuitPolicy(MaskableActorCriticPolicy):
     ) -> None:
         if precision not in PRECISIONS:
             raise InputError(f"precision: expected one of {', '.join(PRECISIONS)}, not {precision!r}")
-        if kwargs.get("features_extractor_class") is not SuitLayers or kwargs.get("net_arch"):
+        parameters = inspect.signature(MaskableActorCriticPolicy.__init__).parameters
+        for name, value in kwargs.items():
+            ignored = name in ("activation_fn", "share_features_extractor") and value != parameters[name].default
+            if ignored or name not in parameters:
+                raise InputError(
+                    f"SuitPolicy: {name} does not fit it: expected policy_kwargs=suit_network(games, width, depth), "
+                    "and precision, ortho_init, optimizer_class or optimizer_kwargs"
+                )
+        layers = kwargs.get("features_extractor_kwargs") or {}
+        if kwargs.get("features_extractor_class") is not SuitLayers or kwargs.get("net_arch") or len(layers) < 4:
             raise InputError("SuitPolicy: expected policy_kwargs=suit_network(games), without another net_arch")
         if optimizer_class is torch.optim.Adam:
             optimizer_kwargs = {"eps": ADAM_EPS, "fused": True} | (optimizer_kwargs or {})

@@ -18,6 +18,7 @@ import functools
 import inspect
 import json
 import random
+import re
 import secrets
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -34,6 +35,7 @@ from gymnasium import spaces
 from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.buffers import MaskableRolloutBuffer, MaskableRolloutBufferSamples
 from sb3_contrib.common.maskable.callbacks import MaskableEvalCallback
+from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from stable_baselines3.common.callbacks import BaseCallback, CallbackList, EvalCallback, ProgressBarCallback
 from stable_baselines3.common.policies import BasePolicy
 from stable_baselines3.common.utils import FloatSchedule, explained_variance
@@ -52,6 +54,11 @@ from trick_envs.parallel.threads import usable_cores
 LARGE, GRAIN = 512, 16  # rows of a minibatch
 WAITING, LAST = -1, -2  # instead of the row of the seat's next decision: not made yet; the match has ended
 THREADS = 2  # that share a minibatch on a CPU
+NUMBERS: dict[str, tuple[float, float, str]] = {  # arguments of SelfPlayPPO: from, to, and what they may be instead
+    "learning_rate": (0, np.inf, "a schedule"), "clip_range": (0, np.inf, "a schedule"),
+    "ent_coef": (-np.inf, np.inf, "a schedule"), "gamma": (0, 1, ""), "gae_lambda": (0, 1, ""),
+    "vf_coef": (0, np.inf, ""), "max_grad_norm": (0, np.inf, ""), "target_kl": (0, np.inf, "None"),
+}  # fmt: skip
 
 
 # --- the games ----------------------------------------------------------------------------------------------------
@@ -322,6 +329,9 @@ class SelfPlayBuffer(MaskableRolloutBuffer):
 
     Rows: ``buffer_size * n_envs`` decisions of this rollout in chronological order, followed by those of earlier
     rollouts that still wait for a successor. Observations and masks are stored as ``int8``.
+
+    At the end of a rollout ``actions``, ``log_probs``, ``rewards``, ``values``, ``advantages``, ``returns``,
+    ``observations`` and ``action_masks`` are those of its samples, one row each: they have no axis of games, as SB3's.
     """
 
     def connect(self, env: SelfPlayVecEnv, rng: np.random.Generator) -> None:
@@ -396,8 +406,20 @@ class SelfPlayBuffer(MaskableRolloutBuffer):
         used = self._new + self._carried
         _estimate(used, self._new, self._next, self._reward, self._value, self._advantage, self.gamma, self.gae_lambda)
         self.ready = np.flatnonzero(self._next[:used] != WAITING)  # rows that are samples
-        self.values = self._value[self.ready]  # SB3 logs the explained variance
-        self.returns = self.values + self._advantage[self.ready]
+        self.actions, self.log_probs = self._chosen[self.ready], self._log_prob[self.ready]  # by SB3's names, which
+        self.rewards, self.values = self._reward[self.ready], self._value[self.ready]  # callbacks read
+        self.advantages = self._advantage[self.ready]
+        self.returns = self.values + self.advantages
+
+    @property
+    def observations(self) -> npt.NDArray[np.int8]:
+        """Of all samples, ``(samples, D)``, in the order of ``advantages`` and the like."""
+        return self._seen[self.ready]
+
+    @property
+    def action_masks(self) -> npt.NDArray[np.int8]:
+        """Of all samples, ``(samples, A)``."""
+        return self._masks[self.ready]
 
     def batch(self, kernels: SuitKernels | None = None) -> Batch:
         """All rows on the device; ``order`` says which of them are samples. With kernels, observations are sparse."""
@@ -557,7 +579,8 @@ class SelfPlayPPO(MaskablePPO):
     def set_env(self, env: Any, force_reset: bool = True) -> None:
         """Other games of the same kind, as many of them."""
         _check_games(env)
-        super().set_env(env, force_reset)
+        with _other_games_are_told():
+            super().set_env(env, force_reset)
         self._connect()
 
     def set_random_seed(self, seed: int | None = None) -> None:
@@ -571,7 +594,8 @@ class SelfPlayPPO(MaskablePPO):
             _check_games(env)
         if "ent_coef" in kwargs:
             kwargs["ent_coef_schedule"] = None
-        return super().load(path, env, device, **kwargs)
+        with _other_games_are_told():
+            return super().load(path, env, device, **kwargs)
 
     def _excluded_save_params(self) -> list[str]:
         """Besides SB3's: what ``MaskablePPO`` has of its own when it loads the file."""
@@ -614,6 +638,11 @@ class SelfPlayPPO(MaskablePPO):
                 raise InputError(
                     "EvalCallback asks the policy without action masks: expected sb3_contrib's MaskableEvalCallback, "
                     "or training.DuplicateEval"
+                )
+            if isinstance(each, EvalCallback) and isinstance(each.eval_env.unwrapped, SelfPlayVecEnv):
+                raise InputError(
+                    "MaskableEvalCallback: expected an environment with opponents, "
+                    "trick_envs.interfaces.sb3.make_vec_env(…), not self-play games, where the policy would play itself"
                 )
         self._progress = [each for each in _callbacks(found) if isinstance(each, ProgressBarCallback)]
         return found
@@ -763,18 +792,33 @@ class SelfPlayPPO(MaskablePPO):
         self._last_episode_starts = np.zeros(self.games.num_envs, np.bool_)
 
 
-def _check_arguments(env: Any, n_steps: Any, batch_size: Any, n_epochs: Any, device: Any, **others: Any) -> None:
-    if env is not None:
+def _check_arguments(policy: Any, env: Any, device: Any, _init_setup_model: bool, **others: Any) -> None:
+    """Whatever SB3 would not refuse by itself, or only while it learns, or not in a sentence."""
+    known = [name for name in SelfPlayPPO.policy_aliases if name not in ("CnnPolicy", "MultiInputPolicy")]
+    is_class = isinstance(policy, type) and issubclass(policy, MaskableActorCriticPolicy)
+    if policy not in known and not is_class:
+        raise InputError(
+            f"policy: expected one of {', '.join(known)}, or a subclass of MaskableActorCriticPolicy, not {policy!r}"
+        )
+    if env is not None or _init_setup_model:  # load makes the model without games
         _check_games(env)
     for name in ("rollout_buffer_class", "rollout_buffer_kwargs"):
         if others[name] is not None:
             raise InputError(f"{name}: expected None: SelfPlayPPO has a buffer of its own, with returns per seat")
-    for name, number in (("n_steps", n_steps), ("batch_size", batch_size), ("n_epochs", n_epochs)):
+    for name in ("n_steps", "batch_size", "n_epochs", "stats_window_size"):
+        number = others[name]
+        least = 2 if name == "batch_size" and others["normalize_advantage"] else 1
         if number is None and name == "batch_size":
             continue
-        least = 2 if name == "batch_size" and others["normalize_advantage"] else 1
         if isinstance(number, bool) or not isinstance(number, (int, np.integer)) or number < least:
             raise InputError(f"{name}: expected a whole number of {least} or more, not {number!r}")
+    for name, (lowest, most, instead) in NUMBERS.items():
+        number = others[name]
+        if (instead == "a schedule" and callable(number)) or (instead == "None" and number is None):
+            continue
+        if isinstance(number, bool) or not isinstance(number, (int, float, np.number)) or not lowest <= number <= most:
+            span = f"{lowest} to {most}" if most < np.inf else f"{lowest} or more" if lowest > -np.inf else "any size"
+            raise InputError(f"{name}: expected a number of {span}{instead and f', or {instead}'}, not {number!r}")
     check_device(device)
 
 
@@ -810,6 +854,17 @@ def _check_games(env: Any) -> None:
                 "and observations are scaled by SuitPolicy"
             )
         env = env.venv
+
+
+@contextmanager
+def _other_games_are_told() -> Iterator[None]:
+    """SB3 prints all bounds of both spaces, which are pages."""
+    try:
+        yield
+    except ValueError as error:
+        if not re.match("(Observation|Action) spaces do not match", str(error)):
+            raise
+        raise InputError("env: expected the game and the number of players that the model has learned") from None
 
 
 def _callbacks(callback: Any) -> Iterator[BaseCallback]:
