@@ -23,7 +23,7 @@ class Deal:
         score: points by seat; ``None`` while it is being played.
         rewards: the reward of every seat for this deal; empty while it is being played.
         notes: further entries of it in the record.
-        positions: the position before each decision, as the bytes of a record. A match has those of its last two deals.
+        positions: the position before each decision, as the bytes of a record. A match has those of its last deals.
     """
 
     dealer: int = BY_THE_RULES

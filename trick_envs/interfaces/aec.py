@@ -121,6 +121,7 @@ class RawEnv(AECEnv[str, Observation, int | None]):
 
     _maker = "raw_env"
     _complete = True  # whether the last step or reset has run to its end
+    _finished = True  # no match is going on: only dead steps are left, or none
     _illegal = False  # the match was ended by an illegal action
     _ends_by_illegal = False  # whether it can be
 
@@ -194,11 +195,11 @@ class RawEnv(AECEnv[str, Observation, int | None]):
         if not self._complete:
             self._recover()
         try:
-            if not self.agents:
-                EnvLogger.warn_step_after_terminated_truncated()
-                return
             if self._finished:
-                self._dead_step(action)
+                if self.agents:
+                    self._dead_step(action)
+                else:
+                    EnvLogger.warn_step_after_terminated_truncated()
                 return
             played = action if type(action) is int else self._number(action)
             if not self._advance(played):

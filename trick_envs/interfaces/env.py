@@ -48,26 +48,26 @@ class Env(RawEnv):
             self._recover()
         self._has_updated = True
         try:
-            if not self.agents:
-                EnvLogger.warn_step_after_terminated_truncated()
-                return
-            if self._finished and action is None:
-                self._dead_step(None)
-                return
-            played = action if type(action) is int else self._number(action)
-            if not 0 <= played < self.game.num_actions:
-                raise InvalidAction(f"action is not in action space: 0 to {self.game.num_actions - 1}, not {action!r}")
             if self._finished:
-                self._dead_step(played)
+                if self.agents:
+                    self._dead_step(action if action is None else self._number(action))
+                else:
+                    EnvLogger.warn_step_after_terminated_truncated()
                 return
-            agent = self.agent_selection
-            if not self._advance(played):
+            if not self._advance(action if type(action) is int else self._number(action)):
+                self._number(action)
                 EnvLogger.warn_on_illegal_move()
-                self._end_by_illegal(agent)
+                self._end_by_illegal(self.agent_selection)
         except BaseException:
             if not self._complete:
                 self._recover()
             raise
+
+    def _number(self, action: object) -> int:
+        number = super()._number(action)
+        if not 0 <= number < self.game.num_actions:
+            raise InvalidAction(f"action is not in action space: 0 to {self.game.num_actions - 1}, not {action!r}")
+        return number
 
     def state(self) -> npt.NDArray[np.float32]:
         if self._match is None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -16,7 +17,7 @@ from trick_envs.engine.history import NotedPlays, PlayLog, layout_of, with_histo
 from trick_envs.engine.inspect import why_illegal
 from trick_envs.engine.kernels.seats import END_MATCH, RAISE, UNFINISHED
 from trick_envs.engine.rng import fresh_seed
-from trick_envs.engine.state import OVER, Bytes, Numbers, Streams
+from trick_envs.engine.state import OVER, Bytes, Numbers, States, Streams
 from trick_envs.errors import IllegalAction
 from trick_envs.interfaces.illegal_penalty import illegal_warning, worst_total
 from trick_envs.interfaces.masking import Masking, Vectors
@@ -24,6 +25,7 @@ from trick_envs.interfaces.options import SeatOptions
 from trick_envs.matches.seating import Opponents, checked_seat, illegal_mode
 
 NO_ACTIONS = np.zeros(0, np.int64)
+_BOUND = ("_play_rows", "_observe_rows", "_first_illegal")  # by ``_bind``; they cannot be pickled
 
 
 class Learners(OwnArrays):
@@ -65,6 +67,20 @@ class Learners(OwnArrays):
         self._paid = np.zeros(count)  # what the learners got in this match
         self._given: Sequence[Deal] = ()
         self.started = self._warned = False
+        self._bind()
+
+    def _bind(self) -> None:
+        """Takes the kernels that every step calls; before every match, because machine code may have come."""
+        direct = self.game.kernels.direct
+        self._play_rows, self._observe_rows = direct("play_rows"), direct("observe_rows")
+        self._first_illegal = direct("first_illegal")
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name not in _BOUND}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        super().__setstate__(state)
+        self._bind()
 
     def following_seeds(self, rows: Numbers) -> Streams:
         """The seeds of the next matches of these games, from their own streams; random ones before the first."""
@@ -86,6 +102,7 @@ class Learners(OwnArrays):
             seat: where the learners sit; -1 is what the options say.
             given: deals to be played instead of random ones, where there is only one game.
         """
+        self._bind()
         self.game.kernels.seat_learners(
             self.states, self.game.template, rows, seeds, dealer, self._wanted if seat < 0 else seat, self._streams,
             self.seats,
@@ -101,12 +118,8 @@ class Learners(OwnArrays):
 
     def check(self, rows: Numbers, actions: Numbers, name: str = "game {}: ") -> None:
         """Raises ``IllegalAction`` for the first illegal one of these actions, if that is what it does."""
-        if self._illegal != RAISE:
-            return
-        wrong = self.game.kernels.first_illegal(self.states, rows, actions)
-        if wrong >= 0:
-            i = int(rows[wrong])
-            reason = why_illegal(self.game, self.states[i : i + 1], int(actions[wrong]))
+        if self._illegal == RAISE and (wrong := self._wrong(self.states, rows, actions)) is not None:
+            i, reason = wrong
             raise IllegalAction(name.format(i) + reason)
 
     def step(self, rows: Numbers, actions: Numbers, ended: Numbers = NO_ACTIONS) -> npt.NDArray[np.float64]:
@@ -150,7 +163,7 @@ class Learners(OwnArrays):
         observations = np.empty((len(rows), self._size), np.float32)
         masks = np.empty((len(rows), self.game.num_actions), np.int8)
         of_position = observations if self.log is None else np.empty((len(rows), self._position_size), np.float32)
-        self.game.kernels.observe_rows(self.states, rows, looking, self.over, of_position, masks)
+        self._observe_rows(self.states, rows, looking, self.over, of_position, masks)
         if self.masking.end:
             masks[self.over[rows]] = 1
         if self.log is not None:
@@ -160,10 +173,18 @@ class Learners(OwnArrays):
 
     # --- inside --------------------------------------------------------------------------------------------------
 
+    def _wrong(self, states: States, rows: Numbers, actions: Numbers) -> tuple[int, str] | None:
+        """The first of these games whose action is not legal, and why; ``None`` if all are."""
+        wrong = self._first_illegal(states, rows, actions)
+        if wrong < 0:
+            return None
+        i = int(rows[wrong])
+        return i, why_illegal(self.game, states[i : i + 1], int(actions[wrong]))
+
     def _play(self, rows: Numbers, actions: Numbers, rewards: npt.NDArray[np.float64]) -> None:
         while True:
             plays = self.plays
-            stopped = self.game.kernels.play_rows(
+            stopped = self._play_rows(
                 self.states, rows, actions, self.seats, self.opponents.players, self._streams, self._mode,
                 self._illegal, rewards, self.over, self._waiting, plays.array.reshape(-1), plays.length,
             )  # fmt: skip
@@ -196,7 +217,10 @@ class Learners(OwnArrays):
         observations, masks = self.observe(rows, seats)
         plays = None if log is None else lambda: log.plays(rows, seats[rows])
         states = self.states if self.count == 1 else self.states[rows]
-        return self.opponents.act(number, observations, masks, states, plays)
+        actions = self.opponents.act(number, observations, masks, states, plays)
+        if (wrong := self._wrong(states, self.all[: len(rows)], actions)) is not None:
+            raise IllegalAction(f"opponent {self.opponents.names[number]}: {wrong[1]}")
+        return actions
 
     def _forfeit(self, rewards: npt.NDArray[np.float64]) -> None:
         """What learners get whose illegal action is what has just ended their match."""

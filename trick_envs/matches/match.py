@@ -102,13 +102,12 @@ class Match:
             action = action_number(action)
         if not 0 <= action < self._num_actions:
             return ILLEGAL
-        deal, seat, before = self._deal, self.seat, self._bytes.tobytes()
-        count = len(deal.actions)
+        deal, before = self._deal, self._bytes.tobytes()
         try:
-            result = int(self._step(self.states, action, self._mode, self._rewards))
+            result: int = self._step(self.states, action, self._mode, self._rewards)
             if result == ILLEGAL:
                 return ILLEGAL
-            deal.actions.append((seat, action))
+            deal.actions.append((self.seat, action))
             deal.positions.append(before)
             if self._log is not None:
                 self._log.note(self.before, _ONLY_ROW, [action])
@@ -118,14 +117,20 @@ class Match:
                 return 0
             self._end_deal(result)
             return result & _ENDS
-        except BaseException:  # it has not happened
-            self._bytes[:] = before
-            while self.deals[-1] is not deal:
-                self.deals.pop()
-            del deal.actions[count:], deal.positions[count:]
-            deal.score, deal.rewards = None, []
-            self._deal, self.seat, self.over, self._log = deal, seat, False, None
+        except BaseException:
+            self._take_back(deal, before)
             raise
+
+    def _take_back(self, deal: Deal, before: bytes) -> None:
+        """Makes it so that a play in this deal, of which any part may have been done, has not happened."""
+        self._bytes[:] = before
+        while self.deals[-1] is not deal:
+            self.deals.pop()
+        if deal.positions and deal.positions[-1] is before:
+            deal.positions.pop()
+        del deal.actions[len(deal.positions) :]
+        deal.score, deal.rewards = None, []
+        self._deal, self.seat, self.over, self._log = deal, int(self.states["seat"][0]), False, None
 
     @property
     def before(self) -> States:
@@ -195,8 +200,8 @@ class Match:
             self.game.kernels.deal_order(self.states, cards, state.dealer if dealer == BY_THE_RULES else dealer)
         self.deals.append(Deal(int(self.states["dealer"][0]), tuple(self.states["order"][0].tolist())))
         self._deal, self.seat = self.deals[-1], int(self.states["seat"][0])
-        if number > 1:
-            self.deals[-3].positions = []
+        if number > 2:  # one more than is needed, should this deal be taken back
+            self.deals[-4].positions = []
 
     @property
     def ended(self) -> Deal:

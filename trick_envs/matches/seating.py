@@ -17,11 +17,10 @@ from trick_envs.engine.arguments import action_numbers, seat_number
 from trick_envs.engine.copies import OwnArrays
 from trick_envs.engine.game import Game
 from trick_envs.engine.history import Events
-from trick_envs.engine.inspect import why_illegal
 from trick_envs.engine.kernels.seats import GREEDY_PLAYER, ILLEGAL_MODES, RANDOM_PLAYER
 from trick_envs.engine.rng import MAX_SEED
 from trick_envs.engine.state import States
-from trick_envs.errors import IllegalAction, InputError
+from trick_envs.errors import InputError
 
 PlayerFunction = Callable[[npt.NDArray[np.float32], npt.NDArray[np.int8]], npt.ArrayLike]
 Opponent = str | PathLike[str] | Agent | PlayerFunction
@@ -42,6 +41,7 @@ class Opponents(OwnArrays):
         players: ``(players - 1,) int64``, one number per seat: ``RANDOM_PLAYER``, ``GREEDY_PLAYER``, or an index into
             ``agents``.
         agents: the agents that the kernels do not play themselves, each once.
+        names: what these are called.
 
     Raises:
         ValueError: for what is no player, an invalid spec, or a list of the wrong length.
@@ -57,7 +57,7 @@ class Opponents(OwnArrays):
             )
         self.game = game
         self.agents: list[Agent | PlayerFunction] = []
-        self._names: list[str] = []
+        self.names: list[str] = []
         self._given: list[Agent | PlayerFunction] = []
         self._specs: dict[str, int] = {}
         self._objects: list[tuple[object, int]] = []
@@ -84,7 +84,7 @@ class Opponents(OwnArrays):
             self._objects.append((opponent, len(self.agents)))
             self._given.append(player)
         self.agents.append(player)
-        self._names.append(name)
+        self.names.append(name)
         return len(self.agents) - 1
 
     def seed(self, seed: int) -> None:
@@ -104,10 +104,11 @@ class Opponents(OwnArrays):
         states: States,
         plays: Callable[[], Events] | None = None,
     ) -> npt.NDArray[np.int64]:
-        """The actions of agent ``number``, ``(B,) int64``. ``plays`` gives those of these games, where they are known.
+        """The actions of agent ``number``, ``(B,) int64``, legal or not.
+
+        ``plays`` gives the plays of these games, where they are known.
 
         Raises:
-            IllegalAction: names the agent and the rule.
             ValueError: if there is not one action per row; names the agent.
         """
         agent = self.agents[number]
@@ -116,12 +117,7 @@ class Opponents(OwnArrays):
             named = ask(cast(Agent, agent), self.game, observations, action_masks, states, plays)
         else:
             named = agent(observations, action_masks)
-        actions = action_numbers(named, len(states), f"opponent {self._names[number]}")
-        wrong = self.game.kernels.first_illegal(states, np.arange(len(states)), actions)
-        if wrong >= 0:
-            reason = why_illegal(self.game, states[wrong : wrong + 1], int(actions[wrong]))
-            raise IllegalAction(f"opponent {self._names[number]}: {reason}")
-        return actions
+        return action_numbers(named, len(states), f"opponent {self.names[number]}")
 
 
 def _own_copy(player: Agent | PlayerFunction) -> Agent | PlayerFunction:
