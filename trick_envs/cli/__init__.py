@@ -18,6 +18,7 @@ from trick_envs.cli import evaluate as evaluate
 from trick_envs.cli import games as games
 from trick_envs.cli import language as language
 from trick_envs.cli import matches as matches
+from trick_envs.cli import openenv as openenv
 from trick_envs.discovery import COMMANDS, plug_ins
 
 if TYPE_CHECKING:

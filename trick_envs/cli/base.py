@@ -41,6 +41,7 @@ EXTRAS = {
     "minari": "minari",
     "onnxruntime": "play",
     "openai": "llm",
+    "openenv": "openenv",
     "ray": "ray",
     "jinja2": "report",
     "starlette": "serve",
