@@ -30,7 +30,7 @@ EXTRAS = {  # and what each is for
     "export": "`export_policy`",
     "train": "`trick train`, `best-response`, `release`",
     "report": "`train`, and `trick report`",
-    "ray": "`--ray`, with `train`",
+    "ray": "`evaluate`, and `--ray`",
 }
 
 
