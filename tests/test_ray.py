@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
+import os
 import subprocess
 import sys
 import time
@@ -16,7 +18,7 @@ pytest.importorskip("ray")
 pytest.importorskip("sb3_contrib")
 from typer.testing import CliRunner
 
-from trick_envs import cli
+from trick_envs import cli, make_agent
 from trick_envs.engine.registry import load_game
 from trick_envs.evaluation.arena import LOG, Plan, make_plan, play_arena
 from trick_envs.parallel.executor import make_executor
@@ -123,6 +125,31 @@ def test_a_tournament_goes_on_after_its_driver_was_killed(tmp_path: Path, nodes:
     assert before.items() <= played(tmp_path).items()
     assert_same_tournament(tmp_path, local)
     nodes.kill(node)
+
+
+@pytest.mark.skipif(importlib.util.find_spec("tree") is None, reason="ray[rllib] pins another gymnasium")
+def test_rllibs_env_runners_are_on_two_nodes(tmp_path: Path, nodes: Nodes) -> None:
+    """``examples/rllib_self_play.py``: the head does not work and a node has one core, so each takes one runner."""
+    import ray
+    from ray._private.state import actors
+
+    both = nodes.add(), nodes.add()
+    example = Path(__file__).parents[1] / "examples" / "rllib_self_play.py"
+    done = subprocess.run(
+        [sys.executable, str(example), "512", "2"], cwd=tmp_path, env={**os.environ, "RAY_ADDRESS": nodes.address},
+        capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+    assert "Result(player='policy.onnx', opponent='greedy', deals=200" in done.stdout, done.stderr
+    ray.init(address=nodes.address, log_to_driver=False)
+    try:
+        runners = [each for each in actors().values() if each["ActorClassName"] == "MultiAgentEnvRunner"]
+    finally:
+        ray.shutdown()
+    assert len(runners) == 2
+    assert {each["Address"]["NodeID"] for each in runners} == {node.node_id for node in both}
+    assert make_agent(str(tmp_path / "policy.onnx"), load_game("pepper", 3)).metadata["num_players"] == 3
+    for node in both:
+        nodes.kill(node)
 
 
 def test_other_code_on_a_node_is_an_error(nodes: Nodes, monkeypatch: pytest.MonkeyPatch) -> None:
