@@ -17,6 +17,8 @@ ADAPTERS = Path(__file__).parent / "frameworks" / "adapters.py"
 RUN = Path(__file__).parent / "frameworks" / "run.py"
 # Learner's decisions (or deals), and the modules that an example needs.
 QUICK = {
+    "textarena_match": (1, "textarena"),
+    "trl_grpo": (1, "trl transformers datasets onnxruntime"),
     "minari_imitation": (40, "minari h5py torch onnxscript"),
     "recurrent_history": (500, "torch"),
     "sb3_single": (4096, "sb3_contrib onnxscript"),
@@ -37,7 +39,7 @@ QUICK = {
     "rllib_self_play": (512, "ray tree onnxscript"),
     "agilerl_dqn": (512, "agilerl onnxscript"),
 }
-LONGEST = {"recurrent_history": 85, "expert_iteration": 121}  # lines, where it is not 60: no framework does anything
+LONGEST = {"recurrent_history": 85, "expert_iteration": 121, "trl_grpo": 160}  # lines, where it is not 60
 
 
 def run(name: str, size: int, folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
@@ -72,6 +74,18 @@ def test_an_example_runs_and_its_policy_plays(name, tmp_path, monkeypatch, capsy
     read = runpy.run_path(str(RUN))["learned"](capsys.readouterr().out)  # as --learn reads it
     assert read == (result.opponent, result.margin, result.half_width)
     assert make_agent(str(tmp_path / "policy.onnx"), game).metadata["game"] == game.name
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_a_tiny_language_model_learns(tmp_path, monkeypatch):
+    for module in QUICK["trl_grpo"][1].split():
+        pytest.importorskip(module)
+    found = run("trl_grpo", 24, tmp_path, monkeypatch)
+    assert found["legal"] > 0.95
+    assert found["result"].opponent == "random"
+    assert found["result"].margin > found["result"].half_width
+    assert (tmp_path / "tiny_model" / "model.safetensors").is_file()
 
 
 def test_the_examples_that_can_be_named_are_told(monkeypatch, capsys):

@@ -17,6 +17,7 @@ from test_twin_worlds import (
     pasts,
     positions,
     seats_at,
+    twins,
 )
 
 from trick_envs.discovery import gymnasium_id
@@ -70,24 +71,20 @@ def test_a_text_has_at_most_600_tokens_and_names_cards_as_decks_read_them(name, 
 
 @every_table
 def test_hidden_cards_change_nothing_in_a_text(name, players):
-    game, rng, tried = twin_setup(name, players), np.random.default_rng(1), 0
-    for states in positions(game):
-        for observer in seats_at(game, rng):
-            for twin in hidden_swaps(game, states, observer, rng):
-                assert position_text(game, twin, observer) == position_text(game, states, observer)
-                tried += 1
+    game, tried = twin_setup(name, players), 0
+    for states, observer, twin in twins(game, hidden_swaps, 1):
+        assert position_text(game, twin, observer) == position_text(game, states, observer)
+        tried += 1
     assert tried > 50
 
 
 @pytest.mark.parametrize("worlds", WORLDS, ids=lambda worlds: worlds.__name__)
 @every_table
 def test_what_a_seat_can_tell_is_in_the_text(name, players, worlds):
-    game, rng, tried = twin_setup(name, players), np.random.default_rng(5), 0
-    for states in positions(game)[::2]:
-        for observer in seats_at(game, rng, 2):
-            for twin in worlds(game, states, observer, rng):
-                assert position_text(game, twin, observer) != position_text(game, states, observer)
-                tried += 1
+    game, tried = twin_setup(name, players), 0
+    for states, observer, twin in twins(game, worlds, 5, 2, 2):
+        assert position_text(game, twin, observer) != position_text(game, states, observer)
+        tried += 1
     assert tried > 4
 
 

@@ -100,18 +100,25 @@ def swap_notes(record: Any, observer: int, one: int, other: int) -> None:
                 notes[k] = flags[other if noted == flags[one] else one]
 
 
+def twins(game: Game, worlds: Callable[..., Iterator[Any]], seed: int, every: int = 1, seats: int = 3) -> Iterator[Any]:
+    """Positions, who looks on, and worlds beside them: ``(states, observer, twin)``."""
+    rng = np.random.default_rng(seed)
+    for states in positions(game)[::every]:
+        for observer in seats_at(game, rng, seats):
+            for twin in worlds(game, states, observer, rng):
+                yield states, observer, twin
+
+
 # --- no leak ------------------------------------------------------------------------------------------------------
 
 
 @every_table
 def test_hidden_cards_change_nothing_that_a_seat_sees(name, players):
-    game, rng, tried = twin_setup(name, players), np.random.default_rng(1), 0
-    for states in positions(game):
-        for observer in seats_at(game, rng):
-            for twin in hidden_swaps(game, states, observer, rng):
-                assert twin.tobytes() != states.tobytes()
-                assert look(game, twin, observer) == look(game, states, observer)
-                tried += 1
+    game, tried = twin_setup(name, players), 0
+    for states, observer, twin in twins(game, hidden_swaps, 1):
+        assert twin.tobytes() != states.tobytes()
+        assert look(game, twin, observer) == look(game, states, observer)
+        tried += 1
     assert tried > 50
 
 
@@ -276,12 +283,10 @@ WORLDS = [
 @pytest.mark.parametrize("worlds", WORLDS, ids=lambda worlds: worlds.__name__)
 @every_table
 def test_what_a_seat_can_tell_is_in_its_observation(name, players, worlds):
-    game, rng, tried = twin_setup(name, players), np.random.default_rng(5), 0
-    for states in positions(game):
-        for observer in seats_at(game, rng):
-            for twin in worlds(game, states, observer, rng):
-                assert look(game, twin, observer)[0] != look(game, states, observer)[0]
-                tried += 1
+    game, tried = twin_setup(name, players), 0
+    for states, observer, twin in twins(game, worlds, 5):
+        assert look(game, twin, observer)[0] != look(game, states, observer)[0]
+        tried += 1
     assert tried > 9
 
 

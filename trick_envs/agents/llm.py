@@ -115,18 +115,21 @@ class Usage:
         self.seconds += line["seconds"]
 
     @property
+    def share(self) -> float:
+        """Of all answers, how many were bad."""
+        return self.bad_answers / max(self.answers, 1)
+
+    @property
     def told(self) -> str:
         """The same in a line."""
-        share = self.bad_answers / max(self.answers, 1)
         return (
-            f"{self.decisions:,} decisions, {self.answers:,} answers, {share:.1%} of them bad, {self.substituted:,} "
+            f"{self.decisions:,} decisions, {self.answers:,} answers, {self.share:.1%} of them bad, {self.substituted:,} "
             f"cards substituted; {self.prompt_tokens:,} + {self.completion_tokens:,} tokens, {self.seconds:,.0f} s"
         )
 
     def as_dict(self) -> dict[str, float | int]:
         """For JSON."""
-        share = self.bad_answers / self.answers if self.answers else 0.0
-        return {**asdict(self), "seconds": round(self.seconds, 3), "share_of_bad_answers": round(share, 4)}
+        return {**asdict(self), "seconds": round(self.seconds, 3), "share_of_bad_answers": round(self.share, 4)}
 
 
 def usage_in(folder: Path) -> dict[str, Usage]:
