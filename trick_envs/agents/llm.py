@@ -123,8 +123,9 @@ class Usage:
     def told(self) -> str:
         """The same in a line."""
         return (
-            f"{self.decisions:,} decisions, {self.answers:,} answers, {self.share:.1%} of them bad, {self.substituted:,} "
-            f"cards substituted; {self.prompt_tokens:,} + {self.completion_tokens:,} tokens, {self.seconds:,.0f} s"
+            f"{self.decisions:,} decisions, {self.answers:,} answers, {self.share:.1%} of them bad, "
+            f"{self.substituted:,} cards substituted; "
+            f"{self.prompt_tokens:,} + {self.completion_tokens:,} tokens, {self.seconds:,.0f} s"
         )
 
     def as_dict(self) -> dict[str, float | int]:
