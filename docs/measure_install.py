@@ -30,6 +30,9 @@ EXTRAS = {  # and what each is for
     "export": "`export_policy`",
     "train": "`trick train`, `best-response`, `release`",
     "report": "`train`, and `trick report`",
+    "llm": "`llm:MODEL@URL` as a player",
+    "minari": "`trick dataset`",
+    "openenv": "`trick openenv`",
     "ray": "`evaluate`, and `--ray`",
 }
 
