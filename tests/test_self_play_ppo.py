@@ -516,6 +516,18 @@ def test_what_is_no_exact_checkpoint_is_told(tmp_path: Path) -> None:
     assert bits(MaskablePPO.load(tmp_path / "exact.zip", device="cpu")) == bits(model)
 
 
+def test_a_damaged_checkpoint_is_told_wherever_it_is_damaged(tmp_path: Path) -> None:
+    make().learn(300, callback=ExactCheckpoint(tmp_path / "exact.zip", 100))
+    whole, env, damaged = (tmp_path / "exact.zip").read_bytes(), games(), tmp_path / "damaged.zip"
+    rng = np.random.default_rng(0)
+    for attempt in range(60):
+        at = int(rng.integers(len(whole) - 64))
+        other = b"" if attempt % 2 else bytes(255 - byte for byte in whole[at : at + 64]) + whole[at + 64 :]
+        damaged.write_bytes(whole[:at] + other)  # its end is missing, or a part is another
+        with pytest.raises(ValueError, match=r"damaged.zip: expected a checkpoint of ExactCheckpoint.*damaged$"):
+            ExactCheckpoint.load(damaged, env)
+
+
 def test_ctrl_c_leaves_no_bar_behind(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("tqdm")
     bars: list[Any] = []

@@ -9,6 +9,7 @@ import json
 import math
 import time
 import zipfile
+import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -245,12 +246,17 @@ class ExactCheckpoint(_BetweenUpdates):
         """
         try:
             with zipfile.ZipFile(path) as archive:
+                if archive.testzip() is not None:
+                    raise zipfile.BadZipFile
                 with archive.open(STANDING) as entry:
                     found = np.load(entry, allow_pickle=False)
                     standing = {name: found[name] for name in found.files}
                 states = json.loads(archive.read(CALLBACKS))
-        except (zipfile.BadZipFile, KeyError):
-            raise InputError(f"{path}: expected a checkpoint of ExactCheckpoint") from None
+        except FileNotFoundError:
+            raise
+        except (zipfile.BadZipFile, zlib.error, KeyError, OSError, EOFError, ValueError, RuntimeError):
+            told = "expected a checkpoint of ExactCheckpoint; this is another file, or it is damaged"
+            raise InputError(f"{path}: {told}") from None  # RuntimeError: of damaged flags
         model = SelfPlayPPO.load(path, env, device)
         model.continue_from(standing)
         for callback, state in zip(callbacks, states, strict=False):
