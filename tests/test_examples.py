@@ -88,6 +88,17 @@ def test_a_tiny_language_model_learns(tmp_path, monkeypatch):
     assert (tmp_path / "tiny_model" / "model.safetensors").is_file()
 
 
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_imitation_of_a_dataset_ends_above_greedy(tmp_path, monkeypatch):
+    for module in QUICK["minari_imitation"][1].split():
+        pytest.importorskip(module)
+    monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path / "datasets"))
+    result = run("minari_imitation", 5000, tmp_path, monkeypatch)["result"]
+    assert result.opponent == "greedy"
+    assert result.margin > result.half_width
+
+
 def test_the_examples_that_can_be_named_are_told(monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["run.py", "--learn", "sb3_qrdqm"])
     with pytest.raises(SystemExit):
