@@ -11,9 +11,8 @@ from rich.text import Text
 from textual import events
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Container, Horizontal, Vertical, VerticalScroll
+from textual.containers import Container, Vertical, VerticalScroll
 from textual.screen import ModalScreen
-from textual.widget import Widget
 from textual.widgets import Footer, Static
 
 from trick_envs.errors import InputError
@@ -21,16 +20,13 @@ from trick_envs.matches.events import Changed, DealScored, Play, TrickTaken, ite
 from trick_envs.play.advice import Advice, summary
 from trick_envs.play.session import Session
 from trick_envs.play.terminal.card_input import Choice, choices, named
-from trick_envs.play.terminal.drawing import CELLS, FAINT, LABELS, PLATE, Drawing, around
+from trick_envs.play.terminal.drawing import FAINT, Drawing
 from trick_envs.view import TableView
 from trick_envs.view.guide import guide_markdown
-from trick_envs.view.style import GOLD
 from trick_envs.view.words import signed
 
 TALL = 36  # lines from which seats stand apart
 WIDE, LOG = 110, 46  # columns from which the tricks are listed beside the table, and for them
-BROAD, HIGH, SIDE = 120, 40, 42  # columns and lines from which the table is drawn as one, and columns beside it
-HINTED, MESSAGE = 5, 4  # lines of a row of the hand with hints; most lines of a message
 TAKE_BACK = -1  # instead of a card
 CARD_PAUSE = 0.2  # share of the pause after a trick
 
@@ -59,72 +55,6 @@ class Hand(Static):
             self.app.action_choose(place)  # type: ignore[attr-defined]
 
 
-class Trick(Widget):
-    """The middle of the drawn table: the cards of the trick."""
-
-    def __init__(self, drawing: Drawing) -> None:
-        super().__init__(id="trick")
-        self._drawing = drawing
-        self._view: TableView | None = None
-
-    def show(self, view: TableView) -> None:
-        """Shows the trick of a table."""
-        self._view = view
-        self.refresh()
-
-    def render(self) -> Text:
-        return Text() if self._view is None else self._drawing.trick(self._view, self.size.width, self.size.height)
-
-
-class Seats(Container):
-    """The drawn table: the trick, and around it the seats, clockwise, with the person's at the bottom.
-
-    Args:
-        num_players: how many seats.
-        seat: the person's.
-        drawing: how cards are written.
-    """
-
-    def __init__(self, num_players: int, seat: int, drawing: Drawing) -> None:
-        super().__init__(id="seats")
-        self._around, self._seat, self._drawing = around(num_players, seat), seat, drawing
-        self._plates = {each: Static(classes="plate") for each in range(num_players)}
-        self._trick = Trick(drawing)
-        self._width = 24 if num_players < 5 else 20 if num_players < 7 else 18
-        if num_players < 5:
-            for plate in self._plates.values():
-                plate.styles.padding = 0, 1
-
-    def compose(self) -> ComposeResult:
-        left, top, right = self._around
-        if top:
-            with Horizontal(id="top"):
-                for seat in top:
-                    self._plates[seat].styles.width = PLATE
-                    yield self._plates[seat]
-        with Horizontal(id="across"):
-            for number, seats in enumerate((left, right)):
-                if number:
-                    yield self._trick
-                with Vertical(classes="seats") as side:
-                    side.styles.width = self._width
-                    for seat in seats:
-                        with Container(classes="place"):
-                            yield self._plates[seat]
-        with Horizontal(id="bottom"):
-            yield self._plates[self._seat]
-
-    def show(self, view: TableView) -> None:
-        """Shows a table."""
-        self._trick.show(view)
-        for seat, plate in self._plates.items():
-            shown, acts = view.seats[seat], view.acting == seat
-            plate.update(self._drawing.plate(view, seat))
-            plate.border_title = Text(view.you(seat), "bold" if acts else "")
-            plate.border_subtitle = f"{'dealer, ' if shown.dealer else ''}{signed(shown.score)}"
-            plate.styles.border = ("heavy" if acts else "round", GOLD if acts else FAINT)
-
-
 class PlayApp(App[Exception | None]):
     """A person plays a match.
 
@@ -138,11 +68,6 @@ class PlayApp(App[Exception | None]):
     HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012 - as the base class declares it
         (0, "-narrow"),
         (WIDE, "-wide"),
-        (BROAD, "-broad"),
-    ]
-    VERTICAL_BREAKPOINTS = [  # noqa: RUF012
-        (0, "-low"),
-        (HIGH, "-high"),
     ]
     CSS = """
     Screen { layout: vertical; }
@@ -150,29 +75,15 @@ class PlayApp(App[Exception | None]):
     #middle { height: 1fr; }
     #left { height: auto; max-height: 100%; scrollbar-size: 0 0; }
     #table { height: auto; padding: 1 0; }
-    #below { height: auto; }
     #prompt { height: auto; padding: 0 3; text-style: bold; }
     #hand { height: auto; }
     #message { height: auto; min-height: 2; max-height: 4; padding: 0 3; }
     #side { height: 1fr; }
     #log { height: 1fr; padding: 0 3; scrollbar-size: 0 0; }
-    .-wide #middle, .-broad #middle { layout: horizontal; }
-    .-wide #left, .-broad #left { width: 1fr; }
-    .-wide #side, .-broad #side { width: 46; height: 100%; padding: 1; }
-    .-wide #log, .-broad #log { padding: 0; }
-    .-broad.-high #side { width: 42; padding: 1 0 1 1; }
-    .-broad.-high #message { max-height: 100%; }
-    #seats, #scores, #facts { display: none; }
-    .-broad.-high #table { display: none; }
-    .-broad.-high #seats { display: block; height: 1fr; }
-    .-broad.-high #left { height: 100%; }
-    .-broad.-high #scores, .-broad.-high #facts { display: block; height: auto; margin: 0 0 1 0; }
-    #top, #bottom { height: auto; align: center middle; }
-    #across { height: 1fr; }
-    #trick { width: 1fr; height: 100%; }
-    .place { height: 1fr; align: center middle; }
-    .plate { width: 100%; height: auto; border: round white; }
-    #bottom .plate { width: 28; }
+    .-wide #middle { layout: horizontal; }
+    .-wide #left { width: 1fr; }
+    .-wide #side { width: 46; height: 100%; padding: 1; }
+    .-wide #log { padding: 0; }
     Page { align: center middle; }
     #page { width: 90%; max-width: 100; height: 90%; background: $surface; padding: 1 3; }
     """
@@ -202,11 +113,9 @@ class PlayApp(App[Exception | None]):
         self._tallest = 0  # lines of the table: it never shrinks, so that the hand stays where it is
         self._advises = False
         self.waits = False  # for a key or the end of a pause
-        texts = ("title", "table", "prompt", "message", "tricks", "scores", "facts")
+        texts = ("title", "table", "prompt", "message", "tricks")
         self._parts = {name: Static(id=name) for name in texts}
         self._parts["hand"] = Hand(id="hand")
-        self._seats = Seats(session.game.num_players, session.seat, drawing)
-        self._below = Container(id="below")
         self._listed = VerticalScroll(id="log", can_focus=False)
         self._going_on = asyncio.Event()
         self._answer: asyncio.Future[int] | None = None
@@ -216,15 +125,9 @@ class PlayApp(App[Exception | None]):
         yield parts["title"]
         with Container(id="middle"):
             with VerticalScroll(id="left", can_focus=False):
-                yield parts["table"]
-                yield self._seats
-                with self._below:
-                    yield from (parts[name] for name in ("prompt", "hand", "message"))
-            with Vertical(id="side"):
-                yield parts["scores"]
-                yield parts["facts"]
-                with self._listed:
-                    yield parts["tricks"]
+                yield from (parts[name] for name in ("table", "prompt", "hand", "message"))
+            with Vertical(id="side"), self._listed:
+                yield parts["tricks"]
         yield Footer()
 
     def on_mount(self) -> None:
@@ -319,32 +222,17 @@ class PlayApp(App[Exception | None]):
         return choices(self.view)
 
     @property
-    def draws_table(self) -> bool:
-        """Whether there is room for the table as a drawing."""
-        return self.size.width >= BROAD and self.size.height >= HIGH
-
-    @property
     def _columns(self) -> int:
         """The width of table and hand."""
-        if self.draws_table:
-            return self.size.width - SIDE
         return self.size.width - (LOG if self.size.width >= WIDE else 0)
 
     def _draw(self) -> None:
         view, drawing = self.view, self._drawing
         title = f"{view.title}, deal {view.deal} of {view.num_deals}, trick {max(view.trick_number, 1)}"
         self._parts["title"].update(title)
-        if self.draws_table:
-            self._seats.show(view)
-            self._parts["scores"].update(drawing.scores(view))
-            self._parts["facts"].update(drawing.facts(view))
-            rows = -(-self.session.game.hand_size * CELLS[-1] // (self._columns - LABELS))
-            self._below.styles.height = 1 + HINTED * rows + MESSAGE - 1  # so that the table keeps its height
-        else:
-            table = drawing.table(view, self._columns, self.size.height >= TALL)
-            self._tallest = max(self._tallest, table.plain.count("\n") + 1)
-            self._parts["table"].update(table.append("\n" * (self._tallest - table.plain.count("\n") - 1)))
-            self._below.styles.height = "auto"
+        table = drawing.table(view, self._columns, self.size.height >= TALL)
+        self._tallest = max(self._tallest, table.plain.count("\n") + 1)
+        self._parts["table"].update(table.append("\n" * (self._tallest - table.plain.count("\n") - 1)))
         self._parts["tricks"].update(Text("\n").join(self.log_lines))
         self._draw_hand()
 

@@ -17,13 +17,10 @@ from trick_envs.play.terminal.card_input import Choice
 from trick_envs.view import TableView
 from trick_envs.view.style import GOLD, LED, suit_style
 from trick_envs.view.table import SeatView
-from trick_envs.view.words import signed
 
 CELLS = (6, 5)  # columns of a card of the hand: the wider ones, unless all cards then fit in one row
 LABELS = 8  # columns to the left of them
 BETWEEN = "  |  "  # lines side by side
-CARD = (7, 3)  # columns and lines of a card in the trick
-PLATE = 22  # columns of a seat at the top of the table
 FAINT = "#8a948e"
 BAR = "#35566e"
 
@@ -131,56 +128,6 @@ class Drawing:
             Text.assemble((f"{name} ", FAINT), self.cards(view, held)) for name, held in seat.places.items() if held
         ]
 
-    # --- the table as a picture -------------------------------------------------------------------------------------
-
-    def plate(self, view: TableView, number: int) -> Text:
-        """What is seen of a seat, for its place at the table."""
-        seat = view.seats[number]
-        held = self._held(view, seat)
-        if seat.taken:
-            held.append(
-                f"\n{len(seat.taken)} taken" if held.plain.startswith("holds") else f", {len(seat.taken)} taken", FAINT
-            )
-        return Text("\n").join([held, *self._own_places(view, seat), *([Text(seat.note)] if seat.note else [])])
-
-    def facts(self, view: TableView) -> Text:
-        """The common places, and what only this game has."""
-        return Text("\n").join([*self._places(view), *map(Text, view.lines)])
-
-    def scores(self, view: TableView) -> Text:
-        """The points of all seats, from the observer on."""
-        lines = [Text(f"{'':10} points  last deal", FAINT)]
-        for seat in _clockwise(view, 0):
-            last = "" if seat.last_score is None else signed(seat.last_score)
-            style = "bold" if seat.seat == view.observer else ""
-            lines.append(Text(f"{view.you(seat.seat):10} {signed(seat.score):>6}  {last:>9}", style))
-        return Text("\n").join(lines)
-
-    def trick(self, view: TableView, width: int, height: int) -> Text:
-        """The cards of the trick, each in front of its player as ``around`` seats them, on so many cells."""
-        rows: list[list[tuple[int, Text]]] = [[] for _ in range(height)]
-        for seat, (x, y) in _fronts(view, width, height).items():
-            marks = {"led": view.led == seat, "takes": view.taking == seat}
-            kinds = [kind for who, kind in view.trick if who == seat]
-            cards = [self._lying(view, kind, **marks) for kind in kinds]
-            if not kinds and view.acting == seat:
-                cards = [_box(Text(" " * (CARD[0] - 2)), GOLD)]
-            left = max(0, min(x - len(cards) * CARD[0] // 2, width - len(cards) * CARD[0]))
-            top = max(0, min(y - CARD[1] // 2, height - CARD[1]))
-            for i, card in enumerate(cards):
-                for row, line in zip(rows[top:], card, strict=False):
-                    row.append((left + i * CARD[0], line))
-        return Text("\n").join(_line(row) for row in rows)
-
-    def _lying(self, view: TableView, kind: int, led: bool, takes: bool) -> list[Text]:
-        """A card on the table, a line for each row of cells."""
-        face = self.card(view, kind, "bold")
-        space = CARD[0] - 2 - cell_len(face.plain)
-        face.pad_left(space - space // 2)
-        face.pad_right(space // 2)
-        colour = GOLD if takes else LED if led else FAINT
-        return _box(face, colour, "led" if led else "", "takes" if takes else "")
-
     # --- the hand ---------------------------------------------------------------------------------------------------
 
     def hand(self, view: TableView, found: Sequence[Choice], selected: int, advice: Advice | None, width: int) -> Text:
@@ -241,48 +188,6 @@ def _clockwise(view: TableView, first: int) -> list[SeatView]:
     """All seats, beginning so many places to the left of the observer."""
     start = 0 if view.observer is None else view.observer + first
     return [view.seats[(start + i) % view.num_players] for i in range(view.num_players)]
-
-
-def around(num_players: int, observer: int) -> tuple[list[int], list[int], list[int]]:
-    """Who sits where at a table seen by the observer, who sits at the bottom: clockwise from its left neighbour.
-
-    Returns:
-        the seats on the left and those on the right, from top to bottom, and between them those at the top, from left
-        to right.
-    """
-    others = [(observer + 1 + i) % num_players for i in range(num_players - 1)]
-    side = 3 * num_players // 8
-    return others[:side][::-1], others[side : len(others) - side], others[len(others) - side :]
-
-
-def _fronts(view: TableView, width: int, height: int) -> dict[int, tuple[int, int]]:
-    """By seat: the middle of the place for its card, column and line."""
-    observer = view.observer or 0
-    left, top, right = around(view.num_players, observer)
-    found = {observer: (width // 2, height - 1)}
-    for seats, x in ((left, 0), (right, width)):
-        found |= {seat: (x, round((i + 0.5) * height / len(seats))) for i, seat in enumerate(seats)}
-    margin = CARD[0] + 1 if len(left) > 1 else 0  # beside the cards of the sides
-    step = min(PLATE, (width - 2 * margin) / max(len(top), 1))
-    return found | {seat: (round(width / 2 + (i + 0.5 - len(top) / 2) * step), 0) for i, seat in enumerate(top)}
-
-
-def _box(face: Text, colour: str, above: str = "", below: str = "") -> list[Text]:
-    """A frame around one line, with words in its edges."""
-    inner = CARD[0] - 2
-    return [
-        Text(f"╭{above:─^{inner}}╮", colour),
-        Text.assemble(("│", colour), face, ("│", colour)),
-        Text(f"╰{below:─^{inner}}╯", colour),
-    ]
-
-
-def _line(parts: list[tuple[int, Text]]) -> Text:
-    """Texts in one line, each from a column on."""
-    line = Text()
-    for column, part in sorted(parts, key=lambda each: each[0]):
-        line.append(" " * (column - cell_len(line.plain))).append(part)
-    return line
 
 
 def _flow(lines: Iterable[str], width: int) -> list[str]:
