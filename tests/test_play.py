@@ -344,8 +344,8 @@ def test_lines_play_a_deal_and_the_record_can_be_replayed(name, file):
 def test_hints_mistakes_and_the_end_of_the_input(file):
     arguments = ["pepper", "--num-deals", "1", "--seed", "3", "--seat", "2", "--opponents", "greedy", "--record", file]
     output = run(*arguments, lines="?\nnonsense\n99R\n")
-    assert re.search(r"\d+ \w+: (>99|\d+) % sure, and search agrees\.|: search finds it better by ", output)
-    assert "The policy expects " in output
+    assert re.search(r"\d+ \w+, as the trained player would (>99|\d+) % of|: looking ahead, it ends ", output)
+    assert re.search(r"Expect to end this deal (level|[\d.]+ points (ahead|behind)) ", output)
     assert "'nonsense' is no card" in output
     assert "you have played no card, so nothing is saved" in output
     assert not file.exists()
@@ -405,24 +405,29 @@ def hint_of(*cards: tuple[int, float | None, float | None, float | None], value:
     ("hint", "words", "expects"),
     [
         (
-            hint_of((33, 0.99, 0.0, 0.0), (20, 0.01, -0.4, 0.3), value=-1.24), "10 green: 99 % sure, and search agrees",
-            "the policy expects −1.2 points over the mean of the others in this deal",
+            hint_of((33, 0.99, 0.0, 0.0), (20, 0.01, -0.4, 0.3), value=-1.24),
+            "10 green, as the trained player would 99 % of the time; looking ahead finds nothing better",
+            "expect to end this deal 1.2 points behind the average of the others",
         ),
-        (hint_of((33, 0.999, 0.0, 0.0), (20, 0.001, None, None)), "10 green: >99 % sure, and search agrees", ""),
+        (
+            hint_of((33, 0.999, 0.0, 0.0), (20, 0.001, None, None)),
+            "10 green, as the trained player would >99 % of the time; looking ahead finds nothing better", "",
+        ),
         (
             hint_of((33, 0.55, 0.0, 0.0), (20, 0.45, 1.25, 0.51)),
-            "9 yellow: search finds it better by 1.2 ± 0.5 points; the policy plays 10 green, 55 % sure", "",
+            "9 yellow: looking ahead, it ends 1.2 ± 0.5 points better than 10 green, which the trained player plays "
+            "55 % of the time", "",
         ),
         (
             hint_of((33, None, 0.0, 0.0), (20, None, 0.2, 0.5)),
-            "10 green: the heuristic's card, and search finds nothing better", "",
+            "10 green, the simple player's card; looking ahead finds nothing better", "",
         ),
         (
             hint_of((33, None, 0.0, 0.0), (20, None, 1.25, 0.51)),
-            "9 yellow: search finds it better by 1.2 ± 0.5 points; the heuristic plays 10 green", "",
+            "9 yellow: looking ahead, it ends 1.2 ± 0.5 points better than 10 green, the simple player's card", "",
         ),
         (hint_of((33, 1.0, 0.0, 0.0), value=2.0), "10 green is the only legal card",
-         "the policy expects +2.0 points over the mean of the others in this deal"),
+         "expect to end this deal 2.0 points ahead of the average of the others"),
     ],
 )  # fmt: skip
 def test_a_hint_is_told_in_plain_words_first(hint, words, expects):
@@ -436,9 +441,9 @@ def test_a_hint_can_be_said_without_points():
     clear = hint_of((33, 0.55, 0.0, 0.0), (20, 0.45, 1.25, 0.51), value=-1.24)
     assert (
         plain(clear, deck.suits, deck.ranks)
-        == "9 yellow: search finds it better than 10 green, which the policy plays, 55 % sure"
+        == "9 yellow: looking ahead, it ends better than 10 green, which the trained player plays 55 % of the time"
     )
-    assert outlook(clear, teams=False) == "expect to end this deal one point behind the mean of the others"
+    assert outlook(clear, teams=False) == "expect to end this deal one point behind the average of the others"
     agreed = hint_of((33, 0.99, 0.0, 0.0), (20, 0.01, -0.4, 0.3), value=2.6)
     assert plain(agreed, deck.suits, deck.ranks) == headline(agreed, deck.suits, deck.ranks)
     assert outlook(agreed, teams=True) == "expect to end this deal three points ahead of the other team"
@@ -447,7 +452,7 @@ def test_a_hint_can_be_said_without_points():
         plain(even, deck.suits, deck.ranks)
         == "9 yellow: search finds it better than 10 green, which the heuristic plays"
     )
-    assert outlook(even, teams=False) == "this deal looks even between you and the mean of the others"
+    assert outlook(even, teams=False) == "this deal looks even between you and the average of the others"
     assert outlook(hint_of((33, None, 0.0, 0.0)), teams=False) == ""
 
 

@@ -316,4 +316,4 @@ def test_a_note_says_why_a_play_has_no_judgement_and_what_was_expected() -> None
     assert notes[3].endswith(" is better by 5.0 ± 0.3 points.")
     assert notes[4].endswith(" is better by 0.1 ± 0.3 points.")
     assert notes[5].startswith(notes[2])
-    assert notes[5].endswith("points over the mean of the others in this deal.")
+    assert notes[5].endswith("could expect to end the deal 2.0 points ahead of the average of the others.")

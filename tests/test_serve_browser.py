@@ -643,6 +643,24 @@ def test_table_and_hand_fit_the_screen_and_hints_do_not_move_the_hand(open_page,
         assert min(box["height"] for box in boxes) >= 26  # what only explains itself may be lower
 
 
+@pytest.mark.parametrize(("game", "least"), [("double_deck_whist", 34), ("tricky_express", 34), ("zaraba22", 56)])
+def test_cards_of_a_trick_can_be_read_on_a_phone_on_its_side(open_page, address, game, least):
+    """Once 22 pixels wide below a row for each seat; and "You" was cut to "Y…"."""
+    page = open_page(SCREENS["landscape"])
+    deal(page, address, game=game, opponents="greedy", seed=5)
+    for _ in range(12):
+        if page.locator("#table .laid").count():
+            break
+        page.locator("#hand .legal").first.click()
+        page.wait_for_timeout(100)
+        expect(page.locator("#hand.ready")).to_be_visible()
+    assert page.locator("#table .laid").first.bounding_box()["width"] >= least
+    whole = (
+        "[...document.querySelectorAll('#table .own .who b')].every((one) => one.scrollWidth <= one.clientWidth + 1)"
+    )
+    assert page.evaluate(whole)
+
+
 def test_the_total_of_eight_deals_is_in_sight(open_page, address):
     page = open_page({"width": 1000, "height": 700})
     short_game(page, address)

@@ -36,6 +36,11 @@ test("no cards of a trick overlap, and all of them lie on the felt, for every nu
 
 test("four players on a laptop have cards that can be read", () => {
   assert.ok(layOut(830, 300, [0, 0, 0]).card > 70); // once 42 px, beside empty felt
+  const listed = layOut(534, 160, [0.2, 0.2, 0.2]).card;
+  const shared = layOut(534, 160, [0.2, 0.2, 0.2], [true, true, true]); // a low phone: two seats with few open cards in a row
+  assert.ok(shared.card > 32 && listed < 26, `${shared.card} after ${listed}`);
+  assert.equal(shared.plates[0].y, shared.plates[1].y);
+  assert.ok(shared.plates[2].y > shared.plates[1].y);
 });
 
 test("a space bar never plays a card, and no key does while a dialog is open", () => {

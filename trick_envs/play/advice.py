@@ -41,34 +41,29 @@ def percent(probability: float) -> str:
 
 
 def headline(hint: Hint, suits: str, ranks: Sequence[str]) -> str:
-    """The hint in one plain sentence: ``10 green: 99 % sure, and search agrees``."""
+    """The hint in one plain sentence: ``10 green, as the trained player would 99 % of the time; looking ahead …``."""
+    return _told(hint, suits, ranks, figures=True)
+
+
+def plain(hint: Hint, suits: str, ranks: Sequence[str]) -> str:
+    """The hint in one sentence without points: ``9 yellow: looking ahead, it ends better than 10 green, …``."""
+    return _told(hint, suits, ranks, figures=False)
+
+
+def _told(hint: Hint, suits: str, ranks: Sequence[str], figures: bool) -> str:
     baseline, best = card_words(suits, ranks, hint.baseline), card_words(suits, ranks, hint.search)
     if len(hint.cards) == 1:
         return f"{baseline} is the only legal card"
     own, other = _of(hint, hint.baseline), _of(hint, hint.search)
     assert own is not None
-    trained = own.probability is not None
+    likely = None if own.probability is None else f"{percent(own.probability)} of the time"
     if hint.disagree and other is not None:
-        by = f"{other.advantage:.1f} ± {other.error:.1f} points"
-        sure = (
-            f"the policy plays {baseline}, {percent(own.probability)} sure"
-            if own.probability is not None
-            else (f"the heuristic plays {baseline}")
-        )
-        return f"{best}: search finds it better by {by}; {sure}"
-    sure = percent(own.probability) + " sure" if own.probability is not None else "the heuristic's card"
-    return f"{baseline}: {sure}, and search {'agrees' if trained else 'finds nothing better'}"
-
-
-def plain(hint: Hint, suits: str, ranks: Sequence[str]) -> str:
-    """The hint in one sentence without points: ``9 yellow: search finds it better than 10 green, …``."""
-    own = _of(hint, hint.baseline)
-    if not hint.disagree or own is None:
-        return headline(hint, suits, ranks)
-    baseline, best = card_words(suits, ranks, hint.baseline), card_words(suits, ranks, hint.search)
-    who = "the heuristic" if own.probability is None else "the policy"
-    sure = "" if own.probability is None else f", {percent(own.probability)} sure"
-    return f"{best}: search finds it better than {baseline}, which {who} plays{sure}"
+        by = f"{other.advantage:.1f} ± {other.error:.1f} points " if figures else ""
+        usual = "the simple player's card" if likely is None else f"which the trained player plays {likely}"
+        return f"{best}: looking ahead, it ends {by}better than {baseline}, {usual}"
+    if likely is None:
+        return f"{baseline}, the simple player's card; looking ahead finds nothing better"
+    return f"{baseline}, as the trained player would {likely}; looking ahead finds nothing better"
 
 
 def outlook(hint: Hint, teams: bool) -> str:
@@ -81,7 +76,7 @@ def outlook(hint: Hint, teams: bool) -> str:
     if hint.value is None:
         return ""
     whole = round(abs(hint.value))
-    others = "the other team" if teams else "the mean of the others"
+    others = "the other team" if teams else "the average of the others"
     if whole == 0:
         return f"this deal looks even between you and {others}"
     return f"expect to end this deal {counted(whole, 'point')} {'ahead of' if hint.value > 0 else 'behind'} {others}"
@@ -100,11 +95,17 @@ def points(number: float) -> str:
     return f"{round(number, 1) + 0.0:+.1f}".replace("-", "−").replace("+0.0", "0.0")
 
 
+def margin(expected: float) -> str:
+    """How far ahead of the others a seat is expected to end: ``2.0 points ahead of the average of the others``."""
+    by = abs(round(expected, 1))
+    if by == 0.0:
+        return "level with the average of the others"
+    return f"{by:.1f} points {'ahead of' if expected > 0 else 'behind'} the average of the others"
+
+
 def expectation(hint: Hint) -> str:
-    """What the policy expects of the deal, in one sentence; empty without a policy."""
-    if hint.value is None:
-        return ""
-    return f"the policy expects {points(hint.value)} points over the mean of the others in this deal"
+    """How this deal is expected to end, in one sentence with a figure; empty without a policy."""
+    return "" if hint.value is None else f"expect to end this deal {margin(hint.value)}"
 
 
 def hint_data(hint: Hint, game: Game) -> dict[str, Any]:

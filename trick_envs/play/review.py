@@ -28,7 +28,7 @@ from trick_envs.engine.table import margin_of
 from trick_envs.matches.events import Play, match_after, plays_of
 from trick_envs.matches.loop import choose_action
 from trick_envs.matches.match import Match
-from trick_envs.play.advice import points
+from trick_envs.play.advice import margin
 from trick_envs.play.characters import PERSON
 from trick_envs.play.hints import Advisor, CardHint, advisor_of
 from trick_envs.play.players import Player, is_allowed
@@ -213,9 +213,7 @@ class Review:
             told = f"{sentence(decision.mark)}: {told}" if decision.mark else sentence(told)
         if decision.expected is None:
             return told
-        return (
-            f"{told} The policy expected {points(decision.expected)} points over the mean of the others in this deal."
-        )
+        return f"{told} Before this play, the seat could expect to end the deal {margin(decision.expected)}."
 
     def _unjudged(self, seat: int) -> bool:
         return any(one.loss is None for one in self.decisions if one.seat == seat)

@@ -26,10 +26,11 @@ export function strengths(trained) {
  * Where the others sit and where the cards of a trick lie, in pixels of the felt.
  *
  * `plates`: for the seats clockwise from the person's left {x, y, width, height}; `cards`: the middles of the cards, the
- * person's first; `card`: their width. `open`: lines of open cards on the plate of each of the others.
+ * person's first; `card`: their width. `open`: lines of open cards on the plate of each of the others;
+ * `short`: which of these plates need half a row only.
  */
-export function layOut(width, height, open) {
-  return width < 560 ? narrow(width, height, open) : around(width, height, open);
+export function layOut(width, height, open, short = []) {
+  return width < 560 ? narrow(width, height, open, short) : around(width, height, open);
 }
 
 function around(width, height, open) {
@@ -79,19 +80,20 @@ function inOneRow(others, area, card) {
   return cards;
 }
 
-function narrow(width, height, open) {
+function narrow(width, height, open, short) {
   const others = open.length;
   const spread = Math.max(...open) > 0; // a row for each seat, with its cards
-  const columns = spread ? 1 : Math.ceil(others / Math.ceil(others / 4));
+  const columns = Math.ceil(others / Math.ceil(others / 4));
   const gap = 4;
-  const wide = (width - gap * (columns - 1)) / columns;
   const plates = [];
   let y = 0;
-  for (let first = 0; first < others; first += columns) {
-    const seats = [...open.keys()].slice(first, first + columns);
-    const tall = spread ? 27 + 20 * open[first] : 47;
-    seats.forEach((_, number) => plates.push({ x: number * (wide + gap), y, width: wide, height: tall }));
+  for (let first = 0; first < others;) {
+    const count = !spread ? Math.min(columns, others - first) : short[first] && short[first + 1] ? 2 : 1;
+    const wide = spread ? (width - gap * (count - 1)) / count : (width - gap * (columns - 1)) / columns;
+    const tall = spread ? 27 + 20 * Math.max(...open.slice(first, first + count)) : 47;
+    for (let number = 0; number < count; number += 1) plates.push({ x: number * (wide + gap), y, width: wide, height: tall });
     y += tall + gap;
+    first += count;
   }
   const area = { x: 0, y, width, height: Math.max(height - y, 60) };
   const rows = spread && others > 4 ? 2 : spread ? 1 : Math.ceil(others / columns);

@@ -152,12 +152,13 @@ export class Table {
     const others = [...this.plates].filter(([seat]) => seat !== this.frame.table.bottom);
     const beside = width >= 480 && width < 560; // room for open cards beside the name
     const perLine = width < 560 ? Math.floor((width - (beside ? 170 : 12)) / 29) : 6;
-    const lines = others.map(([seat]) => {
-      const seen = this.frame.table.seats[seat].hand.filter((kind) => kind !== null).length / perLine;
+    const open = others.map(([seat]) => this.frame.table.seats[seat].hand.filter((kind) => kind !== null).length);
+    const lines = open.map((count) => {
+      const seen = count / perLine;
       return beside && seen > 0 && seen <= 1 ? 0.2 : Math.ceil(seen);
     });
     this.holder.classList.toggle("beside", beside);
-    const plan = layOut(width, height, lines);
+    const plan = layOut(width, height, lines, open.map((count) => beside && count <= 2));
     this.holder.classList.toggle("spread", Math.max(...lines) > 0);
     this.holder.classList.toggle("narrow", width < 560);
     others.forEach(([, plate], number) => {
