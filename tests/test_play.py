@@ -450,7 +450,7 @@ def test_a_hint_can_be_said_without_points():
     even = hint_of((33, None, 0.0, 0.0), (20, None, 1.25, 0.51), value=0.3)
     assert (
         plain(even, deck.suits, deck.ranks)
-        == "9 yellow: search finds it better than 10 green, which the heuristic plays"
+        == "9 yellow: looking ahead, it ends better than 10 green, the simple player's card"
     )
     assert outlook(even, teams=False) == "this deal looks even between you and the average of the others"
     assert outlook(hint_of((33, None, 0.0, 0.0)), teams=False) == ""

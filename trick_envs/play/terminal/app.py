@@ -84,6 +84,7 @@ class PlayApp(App[Exception | None]):
     .-wide #left { width: 1fr; }
     .-wide #side { width: 46; height: 100%; padding: 1; }
     .-wide #log { padding: 0; }
+    .-wide #message { max-height: 100%; }
     Page { align: center middle; }
     #page { width: 90%; max-width: 100; height: 90%; background: $surface; padding: 1 3; }
     """
