@@ -187,7 +187,8 @@ def test_the_option_may_have_an_address(
     assert given == [expected]
 
 
-def test_wrong_uses_of_the_option_are_explained() -> None:
+def test_wrong_uses_of_the_option_are_explained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # where no arena of before is
     two = ["--game", "donguri", "random", "greedy"]
     found = CliRunner().invoke(cli.app, ["arena", *two, "--workers", "2", "--ray", "localhost:1"])
     assert "--workers and --ray ADDRESS exclude each other" in str(found.exception)
