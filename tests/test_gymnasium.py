@@ -517,6 +517,9 @@ def test_an_error_of_the_drawing_is_no_illegal_action(illegal, monkeypatch):
     env = make(illegal=illegal, seat=0, render_mode="human").unwrapped
     env.reset(seed=1, options={"dealer": 3})
     action, before = int(env.action_masks().argmax()), len(env.record()["deals"][0]["actions"])
+    undisturbed = make(illegal=illegal, seat=0).unwrapped
+    undisturbed.reset(seed=1, options={"dealer": 3})
+    undisturbed.step(action)
 
     def fails(self, view):
         raise ValueError("this cannot be drawn")
@@ -526,6 +529,7 @@ def test_an_error_of_the_drawing_is_no_illegal_action(illegal, monkeypatch):
         env.step(action)
     assert not isinstance(caught.value, IllegalAction)
     assert env.record()["deals"][0]["actions"][before] == [0, env.game.deck.names[action]]
+    assert env.record() == undisturbed.record()  # the learner's card, the opponents' answers, and nothing else
 
 
 @every_game
