@@ -506,7 +506,7 @@ def screens(match: Match, file: Any) -> list[str]:
     async def keys(app: PlayApp, pilot: Any) -> None:
         await until(pilot, lambda: app.asked)
         await pilot.press("?")
-        await until(pilot, lambda: app.advice is not None and "expects" in shown(app, "message"))
+        await until(pilot, lambda: app.advice is not None and "Expect to end" in shown(app, "message"))
         await pilot.pause()
         pictures.append(app.export_screenshot())
 
