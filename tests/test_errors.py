@@ -141,7 +141,7 @@ def test_every_library_is_in_the_extra_that_the_message_names() -> None:
                 found.add(requirement.replace("<", ">").partition(">")[0].replace("-", "_"))
         return found
 
-    names = {"yaml": "pyyaml"}
+    names = {"yaml": "pyyaml", "openenv": "openenv_core"}
     for library, extra in base.EXTRAS.items():
         assert names.get(library, library) in libraries(extra), library
     for extra in ("play", "serve", "evaluate"):

@@ -40,9 +40,10 @@ class Moves:
 
     def __init__(self, game: Game) -> None:
         self.game, self.in_hands = game, game.num_players * game.hand_size
-        self.size, self.to_deal = game.layout.size, game.deck.size
         if isinstance(game, Variant):
             self.size, self.to_deal = game.view_size, self.in_hands
+        else:
+            self.size, self.to_deal = game.layout.size, game.deck.size
         self.nothing = (0.0,) * game.num_players  # returns until the deal is over
         self.no_action = np.zeros(game.num_actions, np.int8)
         self._shape, self._byte = (game.num_actions,), np.dtype(np.int8)
