@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from itertools import pairwise
 from math import inf
 from typing import Any
@@ -26,7 +26,6 @@ from trick_envs.engine.state import States
 from trick_envs.errors import IllegalAction, InputError, ResetNeeded
 
 MIN_GAMES = 1024  # in a thread: with fewer, threads wait longer for each other than they work
-PARTS = 4  # of the games of a thread
 
 
 def reward_mode(reward: str) -> int:
@@ -290,36 +289,19 @@ class BatchEnv(OwnArrays, Interruptible):
         return self._log
 
     def _slices(self, count: int) -> list[slice]:
-        """The parts of ``count`` games, in order: one, or several for each of the threads that it pays to have."""
-        threads = min(self.num_threads, count // MIN_GAMES)
-        parts = PARTS * threads if threads > 1 else 1
+        parts = max(1, min(self.num_threads, count // MIN_GAMES))
         ends = [count * part // parts for part in range(parts + 1)]
         return [slice(start, end) for start, end in pairwise(ends)]
 
     def _share(self, count: int, work: Callable[[slice], Any]) -> list[Any]:
-        """What ``work`` returns for every part of ``count`` games; all have ended when this returns.
-
-        Whoever is free takes the next part: a thread that wakes up late, or has no core, does fewer, and nobody waits
-        for it.
-        """
-        parts = self._slices(count)
-        if len(parts) == 1:
-            return [work(parts[0])]
-        left, found = iter(enumerate(parts)), [None] * len(parts)
-
-        def take() -> None:
-            for number, part in left:  # the interpreter's lock makes a step of an iterator one whole
-                found[number] = work(part)
-
-        helpers = [self._threads().submit(take) for _ in range(len(parts) // PARTS - 1)]
+        """What ``work`` returns for every thread's part of ``count`` games; all have ended when this returns."""
+        first, *others = self._slices(count)
+        futures = [self._threads().submit(work, part) for part in others]
         try:
-            take()
+            own = work(first)
         finally:
-            errors = [helper.exception() for helper in helpers if not helper.cancel()]
-        for error in errors:
-            if error is not None:
-                raise error
-        return found
+            wait(futures)
+        return [own, *(future.result() for future in futures)]
 
     def _threads(self) -> ThreadPoolExecutor:
         """This batch's threads, besides the caller's; a copy, or a forked process, has its own."""

@@ -34,16 +34,10 @@ class Moves:
 
     Attributes:
         size: how many numbers a seat observes.
-        in_hands: how many cards are dealt to hands.
-        to_deal: how many cards are dealt; a variant has no stock.
     """
 
     def __init__(self, game: Game) -> None:
-        self.game, self.in_hands = game, game.num_players * game.hand_size
-        if isinstance(game, Variant):
-            self.size, self.to_deal = game.view_size, self.in_hands
-        else:
-            self.size, self.to_deal = game.layout.size, game.deck.size
+        self.game, self.size = game, game.view_size if isinstance(game, Variant) else game.layout.size
         self.nothing = (0.0,) * game.num_players  # returns until the deal is over
         self.no_action = np.zeros(game.num_actions, np.int8)
         self._shape, self._byte = (game.num_actions,), np.dtype(np.int8)
@@ -108,8 +102,7 @@ def next_cards(left: Sequence[int], last: int, drawn: int, missing: int) -> list
         drawn: how many of that kind the hand has.
         missing: how many cards it still gets.
     """
-    unseen = left[last + 1 :]
-    kinds, above = [kind for kind, count in enumerate(unseen, last + 1) if count], sum(unseen)
+    kinds, above = [kind for kind in range(last + 1, len(left)) if left[kind]], sum(left[last + 1 :])
     copies = left[last] + drawn if last >= 0 else 0
     if copies <= 1 and len(kinds) == above:
         return list(zip(kinds, _of_one_pack(above, missing), strict=False))
@@ -153,7 +146,7 @@ class Position:
         mask: Mask,
         returns: tuple[float, ...],
         dealt: tuple[int, ...],
-        left: list[int],
+        left: Sequence[int],
         before: Position | None = None,
         last: tuple[int, int] | None = None,
     ) -> None:
@@ -191,21 +184,19 @@ class Position:
 
     def next_cards(self) -> list[tuple[int, float]]:
         """The kinds that may be dealt next, ascending, each with its probability."""
-        count, size = len(self.dealt), self.game.hand_size
-        if count >= self._moves.in_hands:  # the stock has an order
-            total = self.game.deck.size - count
-            return [(kind, copies / total) for kind, copies in enumerate(self.left) if copies]
-        at = count % size
-        if at == 0:
-            return next_cards(self.left, -1, 0, size)
-        last = self.dealt[-1]
-        return next_cards(self.left, last, self.dealt[-at:].count(last), size - at)
+        seat, at = divmod(len(self.dealt), self.game.hand_size)
+        if seat >= self.game.num_players:  # the stock has an order
+            total = self.game.deck.size - len(self.dealt)
+            return [(kind, count / total) for kind, count in enumerate(self.left) if count]
+        hand = self.dealt[len(self.dealt) - at :]
+        last = hand[-1] if hand else -1
+        return next_cards(self.left, last, hand.count(last), self.game.hand_size - at)
 
     def with_card(self, kind: int) -> Position:
         """The position after the next card was dealt. Seat 0 deals."""
-        own, game, dealt, left = self._moves, self.game, (*self.dealt, kind), self.left.copy()
+        own, game, dealt, left = self._moves, self.game, (*self.dealt, kind), [*self.left]
         left[kind] -= 1
-        if len(dealt) < own.to_deal:
+        if len(dealt) < (game.num_players * game.hand_size if isinstance(game, Variant) else game.deck.size):
             return Position(own, self.record, CHANCE, self.mask, self.returns, dealt, left)
         rest = itertools.chain.from_iterable([kind] * count for kind, count in enumerate(left))
         order, first = [], set[int]()
