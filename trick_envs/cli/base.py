@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from trick_envs.errors import TrickEnvsError
+from trick_envs.evaluation.seeds import Purpose
 from trick_envs.files import LOCK, try_to_write
 
 try:
@@ -181,12 +182,16 @@ class Split(StrEnum):
     VALIDATION = "validation"
     TEST = "test"
 
+    @property
+    def purpose(self) -> Purpose:
+        """What its deals are played for."""
+        return Purpose[self.name]
+
 
 SplitOption = Annotated[
-    Split | None,
+    Split,
     typer.Option(
         "--split",
-        show_default="validation",
         help="validation: to choose between players. test: for tables that are published, on other deals, which no "
         "choice was based on.",
     ),

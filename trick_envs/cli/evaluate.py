@@ -72,7 +72,7 @@ def evaluate(
         ),
     ] = "alone",
     seed: SeedOption = 0,
-    split: SplitOption = None,
+    split: SplitOption = Split.VALIDATION,
     workers: WorkersOption = 1,
     ray: RayOption = None,
     folder: ArenaFolderOption = None,
@@ -91,7 +91,7 @@ def evaluate(
     specs = [player, *(opponents or [rung for rung in LADDER if rung != player])]
     if deals is None:
         deals = UNDECIDED if until_decided else 200
-    purpose, loaded = _purpose(split), load_game(game, num_players, 1)
+    purpose, loaded = split.purpose, load_game(game, num_players, 1)
     plan = make_plan(loaded, specs, deals, half_width, seed, purpose, True, until_decided, seatings)
     target = folder or _arena_folder(plan)
     with resumable_arena():
@@ -122,7 +122,7 @@ def arena(
     deals: DealsOption = 1000,
     half_width: HalfWidthOption = None,
     seed: SeedOption = 0,
-    split: SplitOption = None,
+    split: SplitOption = Split.VALIDATION,
     workers: WorkersOption = 1,
     ray: RayOption = None,
     folder: ArenaFolderOption = None,
@@ -134,7 +134,7 @@ def arena(
     from trick_envs.evaluation.arena import make_plan
 
     loaded = [load_game(name, num_players, 1) for name in (game_names() if game == "all" else (game,))]
-    purpose = _purpose(split)
+    purpose = split.purpose
     plans = [make_plan(one, players, deals, half_width, seed, purpose) for one in loaded]
     with resumable_arena():
         for plan in plans:
@@ -159,10 +159,6 @@ def resumable_arena() -> Iterator[None]:
             soft_wrap=True,
         )
         sys.exit(130)
-
-
-def _purpose(split: Split | None) -> Purpose:
-    return Purpose.TEST if split == Split.TEST else Purpose.VALIDATION
 
 
 def _arena_folder(plan: Plan) -> Path:

@@ -21,7 +21,7 @@ def language_benchmark(
         int, typer.Option("--judged-deals", min=0, help="How many of these a search judges, decision by decision.")
     ] = 5,
     seed: SeedOption = 0,
-    split: SplitOption = None,
+    split: SplitOption = Split.VALIDATION,
     workers: WorkersOption = 1,
     folder: Annotated[Path, output_folder("For deals, answers and the table.")] = Path("runs/language-benchmark"),
     json_file: JsonOption = None,
@@ -33,10 +33,9 @@ def language_benchmark(
     from trick_envs.engine.registry import load_game
     from trick_envs.evaluation.arena import make_plan
     from trick_envs.evaluation.language import ANCHORS, GAMES, Row, benchmark_table, judge_decisions
-    from trick_envs.evaluation.seeds import Purpose
     from trick_envs.files import write_json, write_text
 
-    purpose = Purpose.TEST if split == Split.TEST else Purpose.VALIDATION
+    purpose = split.purpose
     rows: list[Row] = []
     loaded = [load_game(name, None, 1) for name in (game or GAMES)]
     plans = [
@@ -46,7 +45,7 @@ def language_benchmark(
     ]
     with resumable_arena():
         for one, spec, plan in plans:
-            home = folder / f"{one.name}-{one.num_players}-{purpose.name.lower()}-{seed}"
+            home = folder / f"{one.name}-{one.num_players}-{split.value}-{seed}"
             standings = play_schedule(plan, home, workers, None)
             margins = {anchor: standings.results[spec, anchor] for anchor in ANCHORS if anchor != spec}
             losses = judge_decisions(one, spec, min(judged_deals, deals), seed, purpose, home) if judged_deals else {}
@@ -56,5 +55,5 @@ def language_benchmark(
     out.print(benchmark_table(rows), highlight=False, soft_wrap=True)
     out.print(f"written: {folder / 'table.md'}", highlight=False, soft_wrap=True)
     if json_file is not None:
-        about = {"deals": deals, "judged_deals": min(judged_deals, deals), "seed": seed, "split": purpose.name.lower()}
+        about = {"deals": deals, "judged_deals": min(judged_deals, deals), "seed": seed, "split": split.value}
         write_json(json_file, {**about, "rows": [row.as_dict() for row in rows]})

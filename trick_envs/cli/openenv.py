@@ -10,18 +10,18 @@ import typer
 from trick_envs.cli.base import GameOption, PlayersOption, Split, app, out
 
 
-def split_seed(split: str, task: int) -> int:
+def split_seed(split: Split, task: int) -> int:
     """The seed of the match of a task; deals for training have other seeds.
 
     Raises:
         ValueError: if there is no such task.
     """
-    from trick_envs.evaluation.seeds import Purpose, match_seeds
+    from trick_envs.evaluation.seeds import match_seeds
 
-    return int(match_seeds(Purpose[split.upper()], 0, task, 1)[0])
+    return int(match_seeds(split.purpose, 0, task, 1)[0])
 
 
-SPLITS = {split.value: partial(split_seed, split.value) for split in Split}
+SPLITS = {split.value: partial(split_seed, split) for split in Split}
 
 
 @app.command()

@@ -5,6 +5,7 @@ Types, server, client and protocol are OpenEnv's; what is asked and what an answ
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 from uuid import uuid4
@@ -13,6 +14,8 @@ import gymnasium
 import numpy as np
 
 from trick_envs.discovery import gymnasium_id
+from trick_envs.engine.arguments import whole_number
+from trick_envs.engine.rng import SEED_BITS, fresh_seed
 from trick_envs.errors import InputError, MissingExtraError, TrickEnvsError
 from trick_envs.interfaces.text import TextEnv
 
@@ -27,7 +30,7 @@ except ImportError as missing:
 
 TRAINING = "training"
 MOST_LETTERS = 100_000  # of an answer
-MOST_SEED = 2**53  # deals of validation and test have seeds from 3 * 2**60 on
+MOST_SEED = 2**SEED_BITS - 1  # deals of validation and test have seeds from 3 * 2**60 on
 Splits = Mapping[str, Callable[[int], int]]
 
 
@@ -128,13 +131,11 @@ class CardEnvironment(Environment[CardAction, CardObservation, CardState]):
         if split == TRAINING:
             if task is not None:
                 raise InputError("task: training has none, but seeds")
-            if seed is None:
-                seed = int(np.random.default_rng().integers(MOST_SEED))
-            match = _whole("seed", seed, MOST_SEED)
+            match = whole_number(fresh_seed() if seed is None else seed, 0, MOST_SEED, "seed")
         elif isinstance(split, str) and split in self._splits:
             if seed is not None:
                 raise InputError(f"seed: {split} has none, but tasks")
-            match = self._splits[split](_whole("task", task, None))
+            match = self._splits[split](whole_number(task, 0, math.inf, "task"))
         else:
             named = ", ".join(map(repr, [TRAINING, *self._splits]))
             raise InputError(f"split: expected one of {named}, not {str(split)[:80]!r}")
@@ -224,9 +225,3 @@ async def _gone(_: Any, error: Exception) -> None:
 
 async def _told(_: Any, error: Exception) -> Any:
     return JSONResponse({"detail": str(error)}, 422)
-
-
-def _whole(name: str, value: Any, end: int | None) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0 or (end is not None and value >= end):
-        raise InputError(f"{name}: expected a whole number from 0 on, not {str(value)[:80]!r}")
-    return value
