@@ -1,6 +1,6 @@
 """A tiny language model learns Donguri in words, with TRL's GRPO: python examples/trl_grpo.py [STEPS]
 
-It is made here: a token is a word or a card, and it has half a million weights. First it imitates the cards of
+It is made here: a token is a word or a card, and it has 0.65 million weights. First it imitates the cards of
 `pretrained`; then GRPO samples its answers, and TextEnv pays each what its card loses. It is saved in tiny_model, for
 any server of OpenAI's protocol (docs/language_models.md).
 """

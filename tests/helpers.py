@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib
 import json
+import re
+import tomllib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -195,3 +197,17 @@ SMALL_RUN: dict[str, Any] = {  # a config of a run that takes seconds, without i
     "width": 16,
     "depth": 2,
 }
+
+
+def distributions(extra: str) -> set[str]:
+    """The names of the distributions that an extra asks for, those of other extras in it included."""
+    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+    def of(extra: str) -> set[str]:
+        found: set[str] = set()
+        for requirement in project["optional-dependencies"][extra]:
+            ours = re.fullmatch(r"trick_envs\[([a-z,]+)\]", requirement)
+            found |= set().union(*map(of, ours[1].split(","))) if ours else {re.split(r"[\[<>=]", requirement)[0]}
+        return found
+
+    return of(extra)

@@ -15,6 +15,7 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 import pytest
 
 pytest.importorskip("typer")
+from helpers import distributions
 from typer.testing import CliRunner
 
 import trick_envs
@@ -127,19 +128,8 @@ def test_what_the_system_refuses_and_what_is_not_installed_is_one_line(
 
 
 def test_every_library_is_in_the_extra_that_the_message_names() -> None:
-    import tomllib
-
-    wanted = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-
     def libraries(extra: str) -> set[str]:
-        found: set[str] = set()
-        for requirement in wanted[extra]:
-            if requirement.startswith("trick_envs["):
-                for each in requirement.partition("[")[2].rstrip("]").split(","):
-                    found |= libraries(each)
-            else:
-                found.add(requirement.replace("<", ">").partition(">")[0].replace("-", "_"))
-        return found
+        return {name.replace("-", "_") for name in distributions(extra)}
 
     names = {"yaml": "pyyaml", "openenv": "openenv_core"}
     for library, extra in base.EXTRAS.items():

@@ -10,6 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+from helpers import distributions
 
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -41,20 +42,11 @@ def test_no_requirement_is_named_twice_in_an_extra_and_the_core() -> None:
         assert not core & set(names), extra
 
 
-def needed(extra: str) -> set[str]:
-    """The names of the distributions that an extra asks for, those of other extras in it included."""
-    found = set()
-    for each in PROJECT["optional-dependencies"][extra]:
-        ours = re.fullmatch(r"trick_envs\[([a-z,]+)\]", each)
-        found |= set().union(*map(needed, ours[1].split(","))) if ours else {re.split(r"[\[<>=]", each)[0]}
-    return found
-
-
 def test_who_only_measures_or_trains_installs_nothing_else() -> None:
-    assert {"ray", "onnxruntime"} <= needed("ray")
-    assert not needed("ray") & {"torch", "stable-baselines3", "onnx"}
-    assert not needed("train") & {"textual", "starlette", "uvicorn", "jinja2", "pillow"}
-    assert needed("train") < needed("report")
+    assert {"ray", "onnxruntime"} <= distributions("ray")
+    assert not distributions("ray") & {"torch", "stable-baselines3", "onnx"}
+    assert not distributions("train") & {"textual", "starlette", "uvicorn", "jinja2", "pillow"}
+    assert distributions("train") < distributions("report")
 
 
 def test_numba_whose_private_names_are_used_has_an_upper_bound_that_holds_the_tested_version() -> None:

@@ -293,7 +293,7 @@ def test_the_message_is_in_sight_with_hints_and_at_the_end_of_a_deal(file):
             elif len(session.match.deals) < 2:
                 await pilot.press("space")
             await pilot.pause()
-        left = app.query_one("#side").region.x
+        left = app.query_one("#log").region.x
         told = " ".join(shown(app, "message").split())
         assert "space goes on" in told
         await until(pilot, lambda: told in " ".join(" ".join(line[:left] for line in screen(app).splitlines()).split()))

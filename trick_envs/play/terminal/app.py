@@ -11,7 +11,7 @@ from rich.text import Text
 from textual import events
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Container, Vertical, VerticalScroll
+from textual.containers import Container, VerticalScroll
 from textual.screen import ModalScreen
 from textual.widgets import Footer, Static
 
@@ -78,12 +78,10 @@ class PlayApp(App[Exception | None]):
     #prompt { height: auto; padding: 0 3; text-style: bold; }
     #hand { height: auto; }
     #message { height: auto; min-height: 2; max-height: 4; padding: 0 3; }
-    #side { height: 1fr; }
     #log { height: 1fr; padding: 0 3; scrollbar-size: 0 0; }
     .-wide #middle { layout: horizontal; }
     .-wide #left { width: 1fr; }
-    .-wide #side { width: 46; height: 100%; padding: 1; }
-    .-wide #log { padding: 0; }
+    .-wide #log { width: 46; height: 100%; padding: 1; }
     .-wide #message { max-height: 100%; }
     Page { align: center middle; }
     #page { width: 90%; max-width: 100; height: 90%; background: $surface; padding: 1 3; }
@@ -127,7 +125,7 @@ class PlayApp(App[Exception | None]):
         with Container(id="middle"):
             with VerticalScroll(id="left", can_focus=False):
                 yield from (parts[name] for name in ("table", "prompt", "hand", "message"))
-            with Vertical(id="side"), self._listed:
+            with self._listed:
                 yield parts["tricks"]
         yield Footer()
 
