@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import threading
 import time
@@ -135,6 +136,54 @@ def play_to_the_end(page: Page, play: Any) -> None:
         else:
             page.keyboard.press(" ")
             page.wait_for_timeout(15)
+
+
+def test_a_stranger_on_a_phone_plays_loses_reviews_and_is_told_that_another_card_is_better(open_page, address):
+    """From the address of the server to the end of a retry, by taps alone, and never wider than the screen."""
+    page = open_page(PHONE, has_touch=True)
+    page.add_init_script("localStorage.setItem('speed', 'instant')")
+
+    def the_same_cards(route: Any) -> None:  # a match of one deal, lost by playing the first legal card
+        body = route.request.post_data_json
+        route.continue_(**({} if body is None else {"post_data": json.dumps({**body, "seed": 4, "num_deals": 1})}))
+
+    def fits() -> None:
+        assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+
+    def play() -> None:
+        fits()
+        page.locator("#hand .legal").first.tap()
+
+    page.route("**/api/games", the_same_cards)
+    page.goto(address)
+    fits()
+    page.get_by_role("button", name="Play Zaraba").tap()
+    expect(page.locator("#hand.ready")).to_be_visible()
+    play_to_the_end(page, play)
+    expect(page.locator("#summary h2")).to_have_text("Match over")  # not "You win"
+    fits()
+    page.get_by_role("button", name="Review my game").tap()
+    expect(page.locator("#verdict")).to_contain_text("Your decisive blunder", timeout=3 * PATIENCE)
+    fits()
+    page.locator("#retry-all").tap()
+    told = page.locator("#retry p").first
+    expect(told).to_contain_text("Which card is better?")
+    page.evaluate("scrollTo(0, 0)")
+    verdicts = []
+    for number in range(page.locator("#hand .legal").count()):
+        page.locator("#hand .legal").nth(number).tap()
+        expect(told).to_contain_text(re.compile("what you played|that you played"))
+        fits()
+        box = told.bounding_box()
+        assert 0 <= box["y"] <= box["y"] + box["height"] <= PHONE["height"]  # where it is read without scrolling
+        verdicts.append(told.inner_text())
+    assert sum("Better by" in one and "the best card" in one for one in verdicts) == 1
+    expect(page.locator("#retry .progress")).to_contain_text("1 of ")
+    page.get_by_role("button", name="Next mistake").tap()
+    expect(told).to_contain_text("Mistake 2 of ")
+    page.get_by_role("button", name="Back to the review").tap()
+    expect(page.locator("#verdict")).to_be_visible()
+    fits()
 
 
 def test_the_others_have_names_marks_and_strengths_of_their_own(open_page, address):
