@@ -19,6 +19,7 @@ import numpy as np
 
 import trick_envs
 from trick_envs import BatchEnv, game_names, load_game, make_agent
+from trick_envs.engine.registry import game_type
 
 TINY = ("total_samples=2000", "evaluate_every=1000", "deals=5", "final_deals=10")
 
@@ -32,7 +33,7 @@ def trick(*arguments: object) -> str:
 def environments(_: Path) -> None:
     """Every game: a match with PettingZoo, one with Gymnasium beside the policy that comes with it, and a batch."""
     for name in game_names():
-        module = __import__(f"trick_envs.{name}_v0", fromlist=["env"])
+        module = __import__(f"trick_envs.{game_type(name).versioned_name}", fromlist=["env"])
         env = module.env()
         env.reset(seed=7)
         for agent in env.agent_iter():

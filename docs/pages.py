@@ -114,8 +114,7 @@ def _rule_figure(guide: Guide, number: int) -> str:
 
 def _usage(kind: GameType) -> str:
     """A match, played at random."""
-    module = f"{kind.name}_v{kind.version}"
-    return USAGE.format(package=kind.package, module=module, name=kind.name)
+    return USAGE.format(package=kind.package, module=kind.versioned_name, name=kind.name)
 
 
 def _policies(kind: GameType) -> str:

@@ -26,8 +26,8 @@ every_game = pytest.mark.parametrize("name", game_names())
 
 
 def make(name: str, players: int | None = None, raw: bool = True, **options: Any) -> Any:
-    """The environment of a ``*_v0`` module: of ``trick_envs``, or of the plug-in that the game comes from."""
-    module = importlib.import_module(f"{game_type(name).package}.{name}_v0")
+    """The environment of a PettingZoo module: of ``trick_envs``, or of the plug-in that the game comes from."""
+    module = importlib.import_module(f"{game_type(name).package}.{game_type(name).versioned_name}")
     if players is not None and len(game_type(name).players) > 1:
         options["num_players"] = players
     return (module.raw_env if raw else module.env)(**options)

@@ -18,8 +18,10 @@ import pytest
 from trick_envs import BatchEnv, game_names, load_game, make_agent
 from trick_envs.agents.greedy import GreedyAgent
 from trick_envs.agents.random import RandomAgent
-from trick_envs.discovery import built_in_games, plug_ins
+from trick_envs.discovery import built_in_games, plug_ins, version_of
 from trick_envs.engine.registry import game_type
+from trick_envs.interfaces.describe import describe_game
+from trick_envs.interfaces.env import make_env
 
 MODULE = '''
 import dataclasses
@@ -58,9 +60,11 @@ def lacks_act(game, seed):
 
 
 NUMBER = 7
-HOT_PEPPER = dataclasses.replace(PEPPER, name="hot_pepper", title="Hot Pepper")
+HOT_PEPPER = dataclasses.replace(PEPPER, name="hot_pepper", title="Hot Pepper", version=1)
+COUNTED = dataclasses.replace(PEPPER, name="counted", title="Counted", version=NUMBER)
 FALSE_PEPPER = dataclasses.replace(PEPPER, title="False Pepper")
 '''
+TORN = "GAME = GameType("
 BROKEN = "import a_library_that_is_missing\n"
 ENTRY_POINTS = """
 [trick_envs.agents]
@@ -73,13 +77,16 @@ nowhere = plug_in_missing:Highest
 hot_pepper = plug_in:HOT_PEPPER
 renamed = plug_in:HOT_PEPPER
 seven = plug_in:NUMBER
+counted = plug_in:COUNTED
+torn = plug_in_torn:GAME
+lost = nowhere.inside:GAME
 pepper = plug_in:FALSE_PEPPER
 """
 HIGHEST = ("highest", "plug_in:Highest", "plug_in:Players.highest")
 
 
 def forget() -> None:
-    for found in (plug_ins, game_names, game_type):
+    for found in (plug_ins, game_names, game_type, version_of):
         found.cache_clear()
     for module in ("plug_in", "plug_in_broken"):
         sys.modules.pop(module, None)
@@ -94,6 +101,7 @@ def _installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None
     (metadata / "entry_points.txt").write_text(ENTRY_POINTS)
     (tmp_path / "plug_in.py").write_text(MODULE)
     (tmp_path / "plug_in_broken.py").write_text(BROKEN)
+    (tmp_path / "plug_in_torn.py").write_text(TORN)
     monkeypatch.syspath_prepend(tmp_path)
     forget()
     yield
@@ -199,15 +207,35 @@ def test_a_game_is_loaded_by_its_name() -> None:
     assert game.dtype == load_game("pepper", 3).dtype
 
 
-def test_importing_the_package_registers_a_game(tmp_path: Path) -> None:
-    code = "import gymnasium, pettingzoo, trick_envs\nprint(gymnasium.spec('trick_envs/HotPepper-v0').kwargs['game'])\n"
+def test_importing_the_package_registers_a_game_under_its_version_without_importing_it(tmp_path: Path) -> None:
+    code = (
+        "import sys, gymnasium, pettingzoo, trick_envs\n"
+        "assert not {'plug_in', 'trick_envs.engine.game'} & {*sys.modules}\n"
+        "for kind in ('', 'text-'):\n"
+        "    print(gymnasium.spec(f'trick_envs/HotPepper-{kind}v1').kwargs['game'])\n"
+    )
     if hasattr(pettingzoo, "make"):  # since PettingZoo 1.27
-        code += "print(pettingzoo.make('aec', 'trick_envs/hot_pepper-v0').unwrapped.game.name)"
+        code += "print(pettingzoo.make('aec', 'trick_envs/hot_pepper-v1').unwrapped.game.name)"
     printed = subprocess.run(
         [sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": str(tmp_path)}, capture_output=True, text=True,
         check=True,
     ).stdout  # fmt: skip
     assert set(printed.split()) == {"hot_pepper"}
+
+
+def test_a_game_is_named_with_its_version() -> None:
+    described = describe_game("hot_pepper")
+    assert "`hot_pepper_v1.env()`" in described
+    assert '"trick_envs/HotPepper-v1"' in described
+    assert make_env("hot_pepper").metadata["name"] == "hot_pepper_v1"
+
+
+def test_a_version_that_cannot_be_read_without_importing_the_game_is_an_error() -> None:
+    assert version_of("counted") == version_of("torn") == version_of("lost") == 0
+    with pytest.raises(
+        ValueError, match="the game 'counted': version: expected a number written in the module .* not 7"
+    ):
+        load_game("counted")
 
 
 def test_no_plug_in_takes_the_name_of_a_built_in_game() -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import gymnasium
 
-from trick_envs.discovery import game_names, gymnasium_id
+from trick_envs.discovery import game_names, gymnasium_id, version_of
 
 if TYPE_CHECKING:
     from trick_envs.agents import make_agent
@@ -62,7 +62,9 @@ def _register() -> None:
     except ImportError:  # PettingZoo before 1.27 has no registry
         return
     for game in new:
-        register("aec", f"trick_envs/{game}-v0", "trick_envs.interfaces.env:make_env", kwargs={"game": game})
+        register(
+            "aec", f"trick_envs/{game}-v{version_of(game)}", "trick_envs.interfaces.env:make_env", kwargs={"game": game}
+        )
 
 
 _register()

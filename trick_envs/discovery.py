@@ -9,10 +9,13 @@ A plug-in is a package with entry points in the groups ``trick_envs.games`` (a n
 
 from __future__ import annotations
 
+import ast
 import pkgutil
 import warnings
 from functools import cache
+from importlib.machinery import PathFinder
 from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
 from pathlib import Path
 
 GAMES, AGENTS, COMMANDS = "trick_envs.games", "trick_envs.agents", "trick_envs.commands"
@@ -46,6 +49,44 @@ def game_names() -> tuple[str, ...]:
     return tuple(sorted({*built_in_games(), *plug_ins(GAMES)}))
 
 
+@cache
+def version_of(game: str) -> int:
+    """The version that a game declares, read from the source of its declaration; 0 if it declares none.
+
+    The games are registered under their versions without being imported.
+    """  # nor does a package that is broken break the others: ``load_game`` says what is wrong with it
+    if game in built_in_games():
+        module, attribute = f"{GAMES}.{game}", "GAME"
+    elif game in plug_ins(GAMES):
+        module, _, attribute = plug_ins(GAMES)[game].value.partition(":")
+    else:
+        return 0
+    try:
+        statements = ast.parse(_source(module)).body
+    except (ImportError, OSError, SyntaxError, ValueError):
+        return 0
+    for statement in statements:
+        targets = [*getattr(statement, "targets", []), getattr(statement, "target", None)]
+        call = getattr(statement, "value", None)
+        if isinstance(call, ast.Call) and attribute.strip() in [getattr(target, "id", None) for target in targets]:
+            for keyword in call.keywords:
+                if keyword.arg == "version" and isinstance(found := getattr(keyword.value, "value", None), int):
+                    return found
+    return 0
+
+
+def _source(module: str) -> str:
+    """The source of a module that is not imported, nor a package that it is in; empty if there is none."""
+    first, *rest = module.split(".")
+    name, found = first, find_spec(first)
+    for part in rest:
+        name = f"{name}.{part}"
+        found = None if found is None else PathFinder.find_spec(name, found.submodule_search_locations)
+    get_source = getattr(found and found.loader, "get_source", None)
+    return (get_source(name) if get_source else None) or ""
+
+
 def gymnasium_id(game: str, kind: str = "") -> str:
     """The id of a game in Gymnasium's registry, such as ``trick_envs/Pepper-v0`` or ``trick_envs/Pepper-text-v0``."""
-    return f"trick_envs/{''.join(map(str.capitalize, game.split('_')))}{f'-{kind}' if kind else ''}-v0"
+    title = "".join(map(str.capitalize, game.split("_")))
+    return f"trick_envs/{title}{f'-{kind}' if kind else ''}-v{version_of(game)}"

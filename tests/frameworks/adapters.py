@@ -48,7 +48,7 @@ def game_id(game: str) -> str:
 
 def aec(game: str, **options: Any) -> Any:
     """Its AEC environment, as a user makes it."""
-    module = __import__(f"{game_type(game).package}.{game}_v0", fromlist=["raw_env"])
+    module = __import__(f"{game_type(game).package}.{game_type(game).versioned_name}", fromlist=["raw_env"])
     return module.raw_env(num_deals=NUM_DEALS, **options)
 
 
@@ -492,7 +492,7 @@ def _(game: str, matches: int) -> Any:
 
     seen, scores = [], []
     inside = full(game).game
-    module = __import__(f"{game_type(game).package}.{game}_v0", fromlist=["raw_env"])
+    module = __import__(f"{game_type(game).package}.{game_type(game).versioned_name}", fromlist=["raw_env"])
     env = module.raw_env(num_deals=1, reward="zero_sum")
     for _match in range(matches):
         state = full(game).new_initial_state()

@@ -52,7 +52,8 @@ class GameType:
         suit_symmetric: whether the rules treat all suits alike, apart from what the position says of
             each, such as trump.
         view: the module that shows what only this game has (``trick_envs/view``), if it has such a thing.
-        version: version of the environment; records and policies of other versions are rejected.
+        version: version of the environment, a number written in the declaration; records and policies of other versions
+            are rejected.
 
     Raises:
         ValueError: if the declaration does not fit what compiled code relies on (``engine/declaration.py``).
@@ -98,6 +99,11 @@ class GameType:
     def package(self) -> str:
         """The package that the game is part of: ``trick_envs``, or a plug-in's."""
         return self.modules[0].__name__.partition(".")[0]
+
+    @property
+    def versioned_name(self) -> str:
+        """The name of the module of its AEC environments: ``pepper_v0``."""
+        return f"{self.name}_v{self.version}"
 
     @property
     def folder(self) -> Path:

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from trick_envs.discovery import GAMES, built_in_games, game_names, plug_ins
+from trick_envs.discovery import GAMES, built_in_games, game_names, plug_ins, version_of
 from trick_envs.engine.arguments import is_whole, unknown_argument, whole_number
-from trick_envs.engine.declaration import MAX_DEALS
+from trick_envs.engine.declaration import MAX_DEALS, wrong
 from trick_envs.engine.game import GAMES_BY_NAME, Game, GameType
 from trick_envs.engine.state import MAX_PLAYERS
 from trick_envs.errors import InputError, InputTypeError
@@ -35,6 +35,8 @@ def game_type(name: str) -> GameType:
     found = importlib.import_module(f"{GAMES}.{name}").GAME if built_in else plug_ins(GAMES)[name].load()
     if not isinstance(found, GameType) or found.name != name:
         raise InputTypeError(f"{name}: expected a GameType with this name, not {found!r}")
+    if found.version != version_of(name):
+        raise wrong(found, "version", found.version, "a number written in the module that the entry point names")
     GAMES_BY_NAME[name] = found
     return found
 

@@ -142,8 +142,9 @@ def _batch(num_envs: int, num_threads: int = 1) -> Callable[[str, int], float]:
 
 def _aec(maker: str) -> Callable[[str, int], float]:
     def measure(game: str, num_players: int) -> float:
-        choice = {"num_players": num_players} if len(game_type(game).players) > 1 else {}
-        env = getattr(importlib.import_module(f"{game_type(game).package}.{game}_v0"), maker)(**choice)
+        kind = game_type(game)
+        choice = {"num_players": num_players} if len(kind.players) > 1 else {}
+        env = getattr(importlib.import_module(f"{kind.package}.{kind.versioned_name}"), maker)(**choice)
         env.reset(seed=0)
 
         def work() -> int:

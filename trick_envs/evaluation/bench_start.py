@@ -17,12 +17,14 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
+from trick_envs.engine.registry import game_type
+
 RUNS = 3
 
 _LINES = """
-from trick_envs import {game}_v0
+from trick_envs import {module}
 
-env = {game}_v0.env({players})
+env = {module}.env({players})
 env.reset(seed=7)
 for agent in env.agent_iter():
     observation, reward, termination, truncation, info = env.last()
@@ -49,7 +51,7 @@ def start_times(games: list[tuple[str, int]]) -> dict[str, float]:
     found = {}
     for game, num_players in games:
         players = f"num_players={num_players}" if game == "pepper" else ""
-        lines, batch = _LINES.format(game=game, players=players), _BATCH.format(game=game)
+        lines, batch = _LINES.format(module=game_type(game).versioned_name, players=players), _BATCH.format(game=game)
         found[f"{game}, six lines, nothing compiled"] = _median(partial(_script, lines))
         found[f"{game}, BatchEnv(4096), nothing compiled"] = _median(partial(_script, batch))
         with tempfile.TemporaryDirectory() as name:

@@ -93,9 +93,8 @@ class RawEnv(AECEnv[str, Observation, int | None]):
         self._layout = layout_of(game, observation)
         self._rendering, self.render_observer = Rendering(game, render_mode, render_view), 0
         self.game, self.reward, self.render_mode = game, reward, render_mode
-        name = f"{game.name}_v{game.type.version}"
         self.metadata: dict[str, Any] = {
-            "name": name,
+            "name": game.type.versioned_name,
             "render_modes": [*MODES],
             "is_parallelizable": False,
             "render_fps": FPS,

@@ -14,9 +14,9 @@ from trick_envs.interfaces.aec import RawEnv
 
 
 def describe_game(name: str) -> str:
-    """A game in full, at its default number of players, as Markdown: the docstring of its ``*_v0`` module."""
+    """A game in full, at its default number of players, as Markdown: the docstring of its PettingZoo module."""
     kind, game = game_type(name), load_game(name)
-    module = f"{name}_v{kind.version}"
+    module = kind.versioned_name
     low, high = min(block.low for block in game.layout), max(block.high for block in game.layout)
     agents = " … ".join(f"`player_{seat}`" for seat in (0, game.num_players - 1))
     facts = {

@@ -1,4 +1,4 @@
-"""The AEC environments with the checks of PettingZoo's standard wrappers built in, and the ``*_v0`` modules' contents.
+"""The AEC environments with the checks of PettingZoo's standard wrappers built in, and the contents of the games' modules.
 
 The wrappers themselves (TerminateIllegal, AssertOutOfBounds, OrderEnforcing) would take most of the time of a step.
 """
@@ -108,7 +108,7 @@ def make_env(game: str, **options: Any) -> Env:
 
 
 def environment_module(game: str) -> tuple[Callable[..., Env], Callable[..., RawEnv], str]:
-    """``env``, ``raw_env`` and the docstring of a game's ``*_v0`` module."""
+    """``env``, ``raw_env`` and the docstring of a game's module."""
 
     def env(**options: Any) -> Env:
         return _make(Env, "env", game, options)
