@@ -1,4 +1,4 @@
-"""The AEC environments with the checks of PettingZoo's standard wrappers built in, and the contents of the games' modules.
+"""The AEC environments with the checks of PettingZoo's standard wrappers built in, and what the games' modules hold.
 
 The wrappers themselves (TerminateIllegal, AssertOutOfBounds, OrderEnforcing) would take most of the time of a step.
 """
