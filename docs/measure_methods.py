@@ -2,7 +2,7 @@
 
 ::
 
-    python docs/measure_methods.py hearts-4 --set gae_lambda=0.9
+    python docs/measure_methods.py hearts-4 --set ent_coef=0.05
 
 trains with the config from random weights, for 30 seconds of one core each, once with the changes and once
 without; the rate falls with time. With ``--samples``, both train on so many samples, and the rate falls with these.

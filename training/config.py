@@ -35,7 +35,6 @@ class RunConfig(BaseModel):
     num_deals: Positive | None = Field(1, description="deals per training match; null plays what the original plays")
     options: dict[str, bool] = Field({}, description="options of the game")
     reward: Literal["score", "zero_sum", "win"] = Field("zero_sum", description="what is maximised")
-    reward_scale: float = Field(0.1, gt=0.0, description="factor on all rewards, so that values are about 1")
     opponent: str | None = Field(
         None, description="a fixed player in all seats except one (or one team); null is self-play"
     )
@@ -55,9 +54,8 @@ class RunConfig(BaseModel):
     ent_coef: float = Field(0.1, ge=0.0, description="weight of the entropy bonus, at the start")
     final_ent_coef: float = Field(0.005, ge=0.0, description="at the end of a linear schedule")
     gamma: Fraction = Field(1.0, description="discount factor per decision of one seat")
-    gae_lambda: Fraction = Field(0.95, description="the lambda of generalised advantage estimation")
     evaluate_every: Positive = Field(250_000, description="samples between two evaluations")
-    checkpoint_every: Positive = Field(500_000, description="samples between two checkpoints")
+    checkpoint_every: Positive = Field(5_000_000, description="samples between two checkpoints")
     opponents: list[str] = Field(
         ["random", "greedy"], min_length=1, description="specs of players against whom the policy is measured"
     )

@@ -119,7 +119,7 @@ def games_of(config: RunConfig) -> SelfPlayVecEnv:
     """The games of a run."""
     return self_play_env(
         config.game, config.n_envs, config.num_players, config.seed, num_deals=config.num_deals, reward=config.reward,
-        reward_scale=config.reward_scale, opponent=config.opponent, **config.options,
+        opponent=config.opponent, **config.options,
     )  # fmt: skip
 
 
@@ -137,7 +137,6 @@ def new_model(config: RunConfig, games: SelfPlayVecEnv, folder: Path | None = No
         batch_size=config.batch_size,
         n_epochs=config.n_epochs,
         gamma=config.gamma,
-        gae_lambda=config.gae_lambda,
         ent_coef=LinearSchedule(config.ent_coef, config.final_ent_coef, 1.0),
         tensorboard_log=None if folder is None else str(folder / "tensorboard"),
         policy_kwargs=suit_network(games, config.width, config.depth),
