@@ -59,7 +59,7 @@ OTHERS = (
 nitpick_ignore_regex = [("py:.*", rf"({OTHERS})(\..*)?")]
 nitpick_ignore = [
     ("py:class", "ArrayOf"),  # in annotations of kernels
-    ("py:class", "trick_envs.engine.history.PlayLog"),
+    ("py:class", "trick_envs.engine.play_log.PlayLog"),
     ("py:class", "trick_envs.view.rows.Row"),
     ("py:exc", "PolicyError"),
     ("py:class", "trick_envs.engine.build.rule.F"),  # a type variable

@@ -16,8 +16,8 @@ import pytest
 from trick_envs.agents.policy import METADATA_KEY, policy_metadata
 from trick_envs.engine.cards import members
 from trick_envs.engine.game import Game
-from trick_envs.engine.inspect import places
 from trick_envs.engine.kernels.playing import MATCH_ENDED
+from trick_envs.engine.positions import places
 from trick_envs.engine.registry import game_names, game_type, load_game
 
 TABLES = [(name, players) for name in game_names() for players in game_type(name).players]

@@ -15,7 +15,7 @@ from pettingzoo.utils.wrappers import AssertOutOfBoundsWrapper, OrderEnforcingWr
 
 import trick_envs
 from trick_envs import BatchEnv, IllegalAction
-from trick_envs.engine.inspect import places
+from trick_envs.engine.positions import places
 from trick_envs.engine.registry import game_type
 from trick_envs.interfaces.rendering import Rendering
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from trick_envs import BatchEnv, donguri_v0, load_game, make_agent, pepper_v0
-from trick_envs.agents.policy import ILLEGAL
+from trick_envs.agents.policy import ILLEGAL_LOGIT
 from trick_envs.evaluation.duplicate import evaluate
 from trick_envs.matches.loop import play_match
 
@@ -75,7 +75,7 @@ def assert_same(agent: Any, logits: Any, values: Any = None) -> None:
     one, other = (np.where(masks, each, 0) for each in (found, logits.numpy(force=True)))
     constant = (one - other).sum(1, keepdims=True) / masks.sum(1, keepdims=True)
     np.testing.assert_allclose(one, (other + constant) * masks, rtol=0, atol=1e-4)
-    assert (found[masks == 0] == np.float32(ILLEGAL)).all()
+    assert (found[masks == 0] == np.float32(ILLEGAL_LOGIT)).all()
     expected = np.zeros(len(masks)) if values is None else values.numpy(force=True).reshape(-1)
     np.testing.assert_allclose(found_values, expected, rtol=0, atol=1e-4)
     assert masks[np.arange(len(masks)), agent.act(observations, masks)].all()

@@ -10,7 +10,7 @@ import pytest
 from helpers import every_game
 
 from trick_envs.engine.cards import put
-from trick_envs.engine.inspect import observe
+from trick_envs.engine.positions import observe
 from trick_envs.engine.registry import game_names, game_type, load_game
 from trick_envs.engine.state import FOLLOW, PHASES
 from trick_envs.errors import InputError

@@ -19,7 +19,7 @@ from sb3_contrib import MaskablePPO
 
 from training import suit_kernels
 from training.callbacks import save_model
-from training.network import ILLEGAL, NetworkAgent, SuitColumns, SuitPolicy, matrix_precision, suit_network
+from training.network import ILLEGAL_LOGIT, NetworkAgent, SuitColumns, SuitPolicy, matrix_precision, suit_network
 from training.self_play import SelfPlayPPO, self_play_env
 from trick_envs import BatchEnv, export_policy, make_agent
 from trick_envs.engine.game import Game
@@ -139,7 +139,7 @@ def test_the_exported_network_is_the_network(name: str, tmp_path: Path) -> None:
     logits, values = agent.evaluate(observations, masks)
     expected, expected_values = evaluated(policy, observations, masks)
     assert difference(expected, logits, masks) < 1e-5
-    assert (logits[masks == 0] == np.float32(ILLEGAL)).all()
+    assert (logits[masks == 0] == np.float32(ILLEGAL_LOGIT)).all()
     np.testing.assert_allclose(values, expected_values, rtol=0, atol=1e-5 * np.abs(expected_values).max())
     if game.type.suit_symmetric:
         moved = relabelling.masks(masks)

@@ -16,7 +16,7 @@ from test_twin_worlds import hidden_from
 
 from trick_envs.engine.cards import members
 from trick_envs.engine.deal import Deal
-from trick_envs.engine.inspect import observe, why_illegal
+from trick_envs.engine.positions import observe, why_illegal
 from trick_envs.engine.registry import load_game
 from trick_envs.matches.match import Match
 from trick_envs.matches.replay import replay

@@ -17,7 +17,7 @@ import pytest
 from trick_envs import BatchEnv, load_game, make_agent
 from trick_envs.agents.onnx_file import MAX_BYTES, read_graph
 from trick_envs.agents.onnx_sizes import BatchSize, sizes_of
-from trick_envs.agents.policy import ILLEGAL, METADATA_KEY, PolicyError, policy_metadata
+from trick_envs.agents.policy import ILLEGAL_LOGIT, METADATA_KEY, PolicyError, policy_metadata
 from trick_envs.agents.pretrained import pretrained_policy
 from trick_envs.engine.registry import game_names, game_type
 from trick_envs.errors import InputError
@@ -644,8 +644,8 @@ def test_the_best_legal_action_is_played_however_low_it_is(tmp_path: Path) -> No
     np.testing.assert_array_equal(agent.act(games.observations, games.action_masks), lowest)
     logits, _ = agent.evaluate(games.observations, games.action_masks)
     assert (logits[np.arange(40), lowest] == 0).all()
-    assert (logits[games.action_masks != 0] > ILLEGAL).all()
-    assert (logits[games.action_masks == 0] == np.float32(ILLEGAL)).all()
+    assert (logits[games.action_masks != 0] > ILLEGAL_LOGIT).all()
+    assert (logits[games.action_masks == 0] == np.float32(ILLEGAL_LOGIT)).all()
     assert agent.act(games.observations[:1], np.zeros((1, CARDS), np.int8)).shape == (1,)  # a finished game
 
 

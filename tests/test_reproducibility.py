@@ -20,7 +20,7 @@ from helpers import every_game, every_table, greedy_action, legal_of, make
 from trick_envs import BatchEnv, make_agent
 from trick_envs.engine.cards import WORD
 from trick_envs.engine.game import Game
-from trick_envs.engine.inspect import dealt
+from trick_envs.engine.positions import dealt
 from trick_envs.engine.registry import game_type, load_game
 from trick_envs.matches.loop import play_match
 from trick_envs.matches.replay import replay

@@ -12,7 +12,7 @@ from helpers import legal_of
 pytest.importorskip("onnxruntime")
 
 from trick_envs.agents import make_agent
-from trick_envs.engine.inspect import observe
+from trick_envs.engine.positions import observe
 from trick_envs.engine.registry import load_game
 from trick_envs.matches.events import match_after, plays_of
 from trick_envs.matches.loop import play_match

@@ -18,8 +18,8 @@ from trick_envs.engine.batch import BatchEnv
 from trick_envs.engine.build.twin import call
 from trick_envs.engine.cards import members
 from trick_envs.engine.game import Game
-from trick_envs.engine.inspect import places
 from trick_envs.engine.kernels.playing import MATCH_ENDED
+from trick_envs.engine.positions import places
 from trick_envs.engine.registry import load_game
 from trick_envs.engine.rng import decision_bits_of
 from trick_envs.engine.search.playouts import COMPARISON

@@ -21,7 +21,7 @@ from stable_baselines3.common.logger import KVWriter, Logger
 from training import self_play
 from training.network import FIGURES, Batch, LossWeights, SuitPolicy, gradients_of_loss
 from training.self_play import GRAIN, SelfPlayBuffer, SelfPlayPPO, SelfPlayVecEnv, self_play_env, suit_network
-from trick_envs.agents.policy import ILLEGAL
+from trick_envs.agents.policy import ILLEGAL_LOGIT
 from trick_envs.engine.cards import members
 from trick_envs.evaluation.seeds import Purpose, match_seeds
 
@@ -376,7 +376,7 @@ def test_compiled_gradients_are_those_of_the_loss(clip_range_vf: float) -> None:
     before = logits + 0.3 * torch.randn(rows, actions, generator=generator)
 
     def masked(numbers: torch.Tensor) -> torch.Tensor:
-        return torch.log_softmax(torch.where(masks != 0, numbers, ILLEGAL), 1)
+        return torch.log_softmax(torch.where(masks != 0, numbers, ILLEGAL_LOGIT), 1)
 
     old, advantages, returns = (torch.randn(rows, generator=generator) for _ in range(3))
     batch = Batch(

@@ -26,7 +26,7 @@ from hypothesis.stateful import (
 )
 
 from trick_envs import BatchEnv, load_game
-from trick_envs.engine.inspect import observe
+from trick_envs.engine.positions import observe
 from trick_envs.matches.match import Match
 from trick_envs.matches.replay import replay
 

@@ -27,9 +27,10 @@ from helpers import (
 from trick_envs.engine.cards import WORD, members
 from trick_envs.engine.deal import Deal
 from trick_envs.engine.game import Game
-from trick_envs.engine.history import PlayLog, Recall, history_layout
-from trick_envs.engine.inspect import places
+from trick_envs.engine.history import Recall
 from trick_envs.engine.kernels.playing import DEAL_ENDED
+from trick_envs.engine.play_log import PlayLog, history_layout
+from trick_envs.engine.positions import places
 from trick_envs.engine.registry import game_names, game_type, load_game
 from trick_envs.engine.state import LEAD, PASS, State, fields
 from trick_envs.engine.table import card_flags

@@ -34,7 +34,7 @@ from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 
 from training.suit_kernels import ROWS, SparseRows, SuitKernels, choose
-from trick_envs.agents.policy import ILLEGAL as ILLEGAL
+from trick_envs.agents.policy import ILLEGAL_LOGIT as ILLEGAL_LOGIT
 from trick_envs.engine.game import Game
 from trick_envs.engine.observation import scales
 from trick_envs.engine.registry import load_game
@@ -157,11 +157,11 @@ def loss_gradients(
         ratio = np.exp(np.float64(log_ratio))  # in one precision, so that within the range both gains are equal
         gain = advantage * ratio
         clipped_gain = advantage * min(max(ratio, 1.0 - clip_range), 1.0 + clip_range)
-        slope = -gain if gain <= clipped_gain else 0.0  # of the policy's loss, by the action's log-probability
+        gradient = -gain if gain <= clipped_gain else 0.0  # of the policy's loss, by the action's log-probability
         for k in range(count):
             surprise = log_probs[k] + entropy
-            to_logits[row, legal[k]] = (ent_coef * probs[k] * surprise - slope * probs[k]) * part
-        to_logits[row, actions[row]] += slope * part
+            to_logits[row, legal[k]] = (ent_coef * probs[k] * surprise - gradient * probs[k]) * part
+        to_logits[row, actions[row]] += gradient * part
         error, moved = values[row, 0] - returns[row], values[row, 0] - old_values[row]
         if abs(moved) > clip_range_vf:
             error = old_values[row] + min(max(moved, -clip_range_vf), clip_range_vf) - returns[row]
@@ -419,7 +419,7 @@ class SuitPolicy(MaskableActorCriticPolicy):
             draws = torch.rand(0 if deterministic else len(logits))
             choose(logits.detach().numpy(), masks.numpy(), draws.numpy(), actions.numpy(), log_probs.numpy())
             return actions, values, log_probs
-        logits = torch.where(masks != 0, logits, ILLEGAL)
+        logits = torch.where(masks != 0, logits, ILLEGAL_LOGIT)
         log_probs = torch.log_softmax(logits, 1)
         if deterministic:
             actions = logits.argmax(1)
@@ -467,7 +467,7 @@ class SuitPolicy(MaskableActorCriticPolicy):
                 logits, values = self.action_net(latent_pi).float(), self.value_net(latent_vf).float()
         if action_masks is not None:
             masks = torch.as_tensor(action_masks, device=logits.device).reshape(logits.shape)
-            logits = torch.where(masks != 0, logits, ILLEGAL)
+            logits = torch.where(masks != 0, logits, ILLEGAL_LOGIT)
         return logits, values
 
 

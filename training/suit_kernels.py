@@ -17,7 +17,7 @@ import numpy.typing as npt
 import torch
 from numba.extending import overload
 
-Slopes: TypeAlias = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
+Gradients: TypeAlias = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
 ROWS = 4096  # at most, at a time while learning: calls take no time beside computing, and memory stays small
 
 
@@ -61,14 +61,17 @@ class SuitKernels:
         return logits, values
 
     def gradients(
-        self, rows: SparseRows, precision: torch.dtype, slopes: Callable[[torch.Tensor, torch.Tensor], Slopes]
+        self,
+        rows: SparseRows,
+        precision: torch.dtype,
+        loss_gradients: Callable[[torch.Tensor, torch.Tensor], Gradients],
     ) -> tuple[list[torch.Tensor], torch.Tensor]:
         """The gradients of the weights, in their order, without autograd, so that threads can work side by side.
 
         Args:
             rows: observations.
             precision: as in a call.
-            slopes: of logits ``(B, A)`` and values ``(B, 1)``: the gradients of a loss by these, and its figures.
+            of_loss: of logits ``(B, A)`` and values ``(B, 1)``: the gradients of a loss by these, and its figures.
 
         Returns:
             the gradients, and the figures.
@@ -76,7 +79,7 @@ class SuitKernels:
         memory = self.free.pop() if self.free else _Memory()
         with torch.no_grad():
             logits, values, kept = _forward(self, precision, rows, memory, *self.weights)
-            to_logits, to_values, figures = slopes(logits, values)
+            to_logits, to_values, figures = of_loss(logits, values)
             found = _backward(self, kept, memory, self.weights, to_logits, to_values)
         self._give_back(memory)
         return found, figures
@@ -432,10 +435,10 @@ def _layer_gradient(hidden: Any, to_hidden: Any, to_mean: Any, together: Any) ->
             together[row, i] = 0.0
         for s in range(row * suits, (row + 1) * suits):
             for i in range(width):
-                slope = _load(to_hidden[s, i]) + to_mean[row, i] * part
-                slope = slope if hidden[s, i] > 0 else np.float32(0.0)  # of no number the sign bit is set
-                to_hidden[s, i] = _like(slope, to_hidden[s, i])
-                together[row, i] += slope
+                gradient = _load(to_hidden[s, i]) + to_mean[row, i] * part
+                gradient = gradient if hidden[s, i] > 0 else np.float32(0.0)  # of no number the sign bit is set
+                to_hidden[s, i] = _like(gradient, to_hidden[s, i])
+                together[row, i] += gradient
 
 
 @numba.njit(cache=True, nogil=True, fastmath={"contract"})
@@ -444,18 +447,18 @@ def _first_layer_gradient(
 ) -> None:
     """Adds the gradients of the first layer's weights to ``table`` and of its biases to ``base``."""
     suits, width = base.shape
-    slopes = np.empty((suits + 1, width), np.float32)  # of every suit, then of all together
+    gradients = np.empty((suits + 1, width), np.float32)  # of every suit, then of all together
     for i in range(len(rows)):
         row = rows[i]
         for s in range(suits):
             for j in range(width):
-                slopes[s, j] = _load(to_sums[i * suits + s, j])
-                base[s, j] += slopes[s, j]
-        slopes[suits] = together[i]
+                gradients[s, j] = _load(to_sums[i * suits + s, j])
+                base[s, j] += gradients[s, j]
+        gradients[suits] = together[i]
         for k in range(begins[row], begins[row + 1]):
             source, weights, factor = suit[k], column[k], value[k]
             for j in range(width):
-                table[weights, j] += factor * slopes[source, j]
+                table[weights, j] += factor * gradients[source, j]
 
 
 @numba.njit(cache=True)
@@ -470,7 +473,7 @@ def choose(logits: Any, masks: Any, draws: Any, actions: Any, log_probs: Any) ->
         log_probs: ``(B,) float32``: for their log-probabilities.
     """
     size = logits.shape[1]
-    legal, chances = np.empty(size, np.int64), np.empty(size, np.float32)
+    legal, probs = np.empty(size, np.int64), np.empty(size, np.float32)  # these add up to ``total``
     for row in range(len(actions)):
         count, best = 0, 0
         for action in range(size):
@@ -481,13 +484,13 @@ def choose(logits: Any, masks: Any, draws: Any, actions: Any, log_probs: Any) ->
                 count += 1
         highest, total = logits[row, legal[best]], np.float32(0.0)
         for k in range(count):
-            chances[k] = np.exp(logits[row, legal[k]] - highest)
-            total += chances[k]
+            probs[k] = np.exp(logits[row, legal[k]] - highest)
+            total += probs[k]
         chosen = best
         if len(draws) > 0:
             left, chosen = draws[row] * total, 0
-            while chosen < count - 1 and left >= chances[chosen]:
-                left -= chances[chosen]
+            while chosen < count - 1 and left >= probs[chosen]:
+                left -= probs[chosen]
                 chosen += 1
         actions[row] = legal[chosen]
         log_probs[row] = logits[row, legal[chosen]] - highest - np.log(total)

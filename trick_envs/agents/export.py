@@ -22,10 +22,10 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from trick_envs.agents.policy import ILLEGAL, METADATA_KEY, PolicyAgent, masked_logits, policy_metadata
+from trick_envs.agents.policy import ILLEGAL_LOGIT, METADATA_KEY, PolicyAgent, masked_logits, policy_metadata
 from trick_envs.engine.batch import BatchEnv
 from trick_envs.engine.game import Game
-from trick_envs.engine.history import layout_of
+from trick_envs.engine.play_log import layout_of
 from trick_envs.engine.registry import load_game
 from trick_envs.errors import InputError, InputTypeError, MissingExtraError
 from trick_envs.files import replacing
@@ -123,7 +123,7 @@ class _Exported(torch.nn.Module):
     def forward(self, observation: torch.Tensor, action_mask: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         logits, value = self.outputs(observation, action_mask)
         value = observation[:, 0] * 0 if value is None else value.reshape(-1)
-        return torch.where(action_mask > 0.5, logits, ILLEGAL), value
+        return torch.where(action_mask > 0.5, logits, ILLEGAL_LOGIT), value
 
 
 class _ActorCritic(torch.nn.Module):

@@ -21,8 +21,9 @@ from trick_envs.agents.chance import Chance, pick, softmax_weights
 from trick_envs.agents.onnx_file import MAX_BYTES, Graph, GraphError, read_graph, short
 from trick_envs.agents.onnx_sizes import BatchSize, sizes_of
 from trick_envs.engine.game import Game
-from trick_envs.engine.history import Events, layout_of
+from trick_envs.engine.history import Events
 from trick_envs.engine.observation import VERSION
+from trick_envs.engine.play_log import layout_of
 from trick_envs.engine.state import States
 from trick_envs.errors import InputError, MissingExtraError
 
@@ -35,7 +36,7 @@ MAX_METADATA = 1 << 20  # characters
 MAX_NUMBERS = 1 << 28  # that a policy may hold at the same time: more rows are judged in parts
 TRIED = 3  # deals that a policy is tried on as it is loaded
 TOLERANCE = 1e-3  # relative to the largest number: how much a row's judgement may depend on the rows beside it
-ILLEGAL = -1e8  # the logit of an action that is not legal, as in sb3-contrib
+ILLEGAL_LOGIT = -1e8  # the logit of an action that is not legal, as in sb3-contrib
 
 
 class PolicyError(InputError):
@@ -148,16 +149,16 @@ def _rows_at_once(graph: Graph, game: Game, size: int) -> int:
 
 
 def masked_logits(logits: npt.NDArray[np.float32], legal: npt.NDArray[np.bool_]) -> npt.NDArray[np.float32]:
-    """Logits ``(B, A)`` with ``ILLEGAL`` for illegal actions, and more for all others.
+    """Logits ``(B, A)`` with ``ILLEGAL_LOGIT`` for illegal actions, and more for all others.
 
     Only differences between logits count. Where some legal ones are so low, the largest of the row becomes 0.
     """
-    found = np.where(legal, logits, np.float32(ILLEGAL))
-    low = np.flatnonzero(np.where(legal, logits, 0.0).min(axis=1, initial=0.0) <= ILLEGAL / 2)
+    found = np.where(legal, logits, np.float32(ILLEGAL_LOGIT))
+    low = np.flatnonzero(np.where(legal, logits, 0.0).min(axis=1, initial=0.0) <= ILLEGAL_LOGIT / 2)
     if len(low):
         best = np.where(legal[low], logits[low], -np.inf).max(axis=1, keepdims=True)
         with np.errstate(over="ignore"):
-            found[low] = np.where(legal[low], np.maximum(logits[low] - best, ILLEGAL / 2), ILLEGAL)
+            found[low] = np.where(legal[low], np.maximum(logits[low] - best, ILLEGAL_LOGIT / 2), ILLEGAL_LOGIT)
     return found
 
 
@@ -264,7 +265,7 @@ class PolicyAgent:
     def evaluate(
         self, observations: Observations, action_masks: Masks
     ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
-        """Masked logits ``(B, A) float32`` (``ILLEGAL`` where illegal, larger elsewhere) and values ``(B,) float32``.
+        """Masked logits ``(B, A) float32`` (``ILLEGAL_LOGIT`` where illegal, else larger), values ``(B,) float32``.
 
         Raises:
             ValueError: if it sees the order of play, and the observations do not have it, or the other way round.

@@ -27,8 +27,8 @@ from trick_envs.agents.agent import Actions, Masks, Observations, required
 from trick_envs.agents.chance import Chance
 from trick_envs.engine.cards import members
 from trick_envs.engine.game import Game
-from trick_envs.engine.history import Events
-from trick_envs.engine.inspect import phase_name
+from trick_envs.engine.history import HIDDEN_CARD, Events
+from trick_envs.engine.positions import phase_name
 from trick_envs.engine.state import FOLLOW, LEAD, OVER, PASS, States
 from trick_envs.errors import InputError
 from trick_envs.view import table_view
@@ -249,7 +249,7 @@ def order_of(game: Game, states: States, plays: Events) -> dict[str, Any]:
     for deal, seat, phase, kind in plays.tolist():
         if deal != states["deal_number"][0]:
             continue
-        if phase == PASS and seat == states["seat"][0]:
+        if phase == PASS and kind != HIDDEN_CARD:
             passed.append(game.deck.names[kind])
         if phase in (LEAD, FOLLOW):
             if phase == LEAD and before != LEAD:  # in some games two cards are led

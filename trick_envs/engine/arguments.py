@@ -1,4 +1,4 @@
-"""What all interfaces check alike in their arguments: actions, seats, numbers, unknown names, render modes."""
+"""What all interfaces check alike in their arguments: actions, seats, numbers, unknown names, modes."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from trick_envs.engine.kernels.playing import REWARDS
 from trick_envs.errors import InputError, InputTypeError, InvalidAction
 
 # What other libraries call our arguments, as far as the names are too different for ``get_close_matches``.
@@ -134,6 +135,17 @@ def seat_numbers(seats: npt.ArrayLike, players: int, count: int) -> npt.NDArray[
     if array is None or array.shape not in ((), (count,)) or not ((array >= 0) & (array < players)).all():
         raise InputError(f"seats: expected seats of 0 to {players - 1}, one or {count}, not {seats!r}")
     return np.broadcast_to(array, (count,)).astype(np.int64)
+
+
+def reward_mode(reward: str) -> int:
+    """The number of a reward mode.
+
+    Raises:
+        ValueError: if there is no such mode.
+    """
+    if reward not in REWARDS:
+        raise InputError(f"reward: expected one of {', '.join(map(repr, REWARDS))}, not {reward!r}")
+    return REWARDS.index(reward)
 
 
 def is_whole(number: Any, low: float, high: float) -> bool:

@@ -12,31 +12,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trick_envs.engine.arguments import action_numbers, seat_number, seat_numbers, whole_number
+from trick_envs.engine.arguments import action_numbers, reward_mode, seat_number, seat_numbers, whole_number
 from trick_envs.engine.build.kernels import MOST_RECORDS
 from trick_envs.engine.copies import OwnArrays
 from trick_envs.engine.game import Game
-from trick_envs.engine.history import Events, PlayLog, Recall, layout_of, with_history
-from trick_envs.engine.inspect import why_illegal
+from trick_envs.engine.history import Events, Recall
 from trick_envs.engine.interrupts import Interruptible, whole
-from trick_envs.engine.kernels.playing import REWARDS
+from trick_envs.engine.play_log import PlayLog, layout_of, with_history
+from trick_envs.engine.positions import why_illegal
 from trick_envs.engine.registry import arguments_of, load_game_for
 from trick_envs.engine.rng import MAX_SEED, checked_seed, fresh_seed
 from trick_envs.engine.state import States
 from trick_envs.errors import IllegalAction, InputError, ResetNeeded
 
 MIN_GAMES = 1024  # in a thread: with fewer, threads wait longer for each other than they work
-
-
-def reward_mode(reward: str) -> int:
-    """The number of a reward mode.
-
-    Raises:
-        ValueError: if there is no such mode.
-    """
-    if reward not in REWARDS:
-        raise InputError(f"reward: expected one of {', '.join(map(repr, REWARDS))}, not {reward!r}")
-    return REWARDS.index(reward)
 
 
 class BatchEnv(OwnArrays, Interruptible):

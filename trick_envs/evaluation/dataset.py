@@ -18,9 +18,10 @@ from gymnasium import spaces
 
 from trick_envs.agents import make_agent
 from trick_envs.agents.agent import observation_for
-from trick_envs.engine.batch import BatchEnv, reward_mode
+from trick_envs.engine.arguments import reward_mode
+from trick_envs.engine.batch import BatchEnv
 from trick_envs.engine.game import Game
-from trick_envs.engine.history import layout_of
+from trick_envs.engine.play_log import layout_of
 from trick_envs.errors import InputError, MissingExtraError
 from trick_envs.evaluation.seeds import Purpose, match_seeds
 from trick_envs.matches.loop import choose_actions

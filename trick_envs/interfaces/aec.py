@@ -11,13 +11,13 @@ from gymnasium import spaces
 from pettingzoo import AECEnv
 from pettingzoo.utils.env_logger import EnvLogger
 
-from trick_envs.engine.arguments import action_number, seat_or_agent
-from trick_envs.engine.batch import reward_mode
+from trick_envs.engine.arguments import action_number, reward_mode, seat_or_agent
 from trick_envs.engine.game import Game
-from trick_envs.engine.history import Events, Recall, layout_of, with_history
-from trick_envs.engine.inspect import phase_name, why_illegal
+from trick_envs.engine.history import Events, Recall
 from trick_envs.engine.kernels.observing import ROOM_BEHIND
 from trick_envs.engine.observation import Layout
+from trick_envs.engine.play_log import layout_of, with_history
+from trick_envs.engine.positions import phase_name, why_illegal
 from trick_envs.engine.rng import checked_seed, fresh_seed
 from trick_envs.engine.state import States
 from trick_envs.errors import IllegalAction, InputError, InvalidAction

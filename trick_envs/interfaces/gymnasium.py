@@ -13,9 +13,9 @@ from gymnasium import spaces
 from trick_envs.engine.arguments import action_number, seat_or_agent
 from trick_envs.engine.deal import Deal
 from trick_envs.engine.history import Events, Recall
-from trick_envs.engine.inspect import phase_name
 from trick_envs.engine.interrupts import Interruptible, whole
 from trick_envs.engine.observation import Layout
+from trick_envs.engine.positions import phase_name
 from trick_envs.engine.rng import checked_seed
 from trick_envs.engine.state import States
 from trick_envs.errors import ResetNeeded

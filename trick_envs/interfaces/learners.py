@@ -9,13 +9,13 @@ import gymnasium
 import numpy as np
 import numpy.typing as npt
 
-from trick_envs.engine.batch import reward_mode
+from trick_envs.engine.arguments import reward_mode
 from trick_envs.engine.copies import OwnArrays
 from trick_envs.engine.deal import BY_THE_RULES, Deal
 from trick_envs.engine.game import Game
-from trick_envs.engine.history import NotedPlays, PlayLog, layout_of, with_history
-from trick_envs.engine.inspect import why_illegal
 from trick_envs.engine.kernels.seats import END_MATCH, RAISE, UNFINISHED
+from trick_envs.engine.play_log import NotedPlays, PlayLog, layout_of, with_history
+from trick_envs.engine.positions import why_illegal
 from trick_envs.engine.rng import fresh_seed
 from trick_envs.engine.state import OVER, Bytes, Numbers, States, Streams
 from trick_envs.errors import IllegalAction

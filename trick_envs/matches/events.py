@@ -16,6 +16,7 @@ from itertools import islice
 from trick_envs.engine.cards import members
 from trick_envs.engine.deal import Deal, Plays, Trick, ends_trick
 from trick_envs.engine.game import Game
+from trick_envs.engine.history import is_hidden
 from trick_envs.engine.state import KEEP, States, copy_states
 from trick_envs.errors import IllegalAction, InputError
 from trick_envs.matches.match import Match
@@ -24,7 +25,6 @@ from trick_envs.view.table import Ended
 from trick_envs.view.words import ScoreItem, card_words, listed, sentence, signed
 
 VERBS = {"lead": "lead", "follow": "play", "pass": "pass", "keep": "keep", "pick": "pick"}
-HIDDEN = ("pass",)  # phases in which a card goes from hand to hand, and only these two see it
 
 
 @dataclass(frozen=True)
@@ -180,7 +180,7 @@ class Play:
         """What has happened, as far as an observer may know it; ``None``: everything."""
         view, module = self.look(observer), self.game.type.view
         before = self.look_before(observer)
-        shown = before.phase not in HIDDEN or observer in (None, self.seat)
+        shown = observer is None or not is_hidden(int(self.before["phase"][0]), self.seat, observer)
         events: list[Event] = [CardPlayed(self.seat, before.phase, self.action if shown else None)]
         if self.trick:
             why = getattr(module, "why_taken", None)

@@ -11,8 +11,9 @@ import numpy.typing as npt
 from trick_envs.agents import Actions, Agent
 from trick_envs.agents.agent import HistoryAgent, ask, takes_history
 from trick_envs.engine.game import Game
-from trick_envs.engine.history import Events, history_layout
-from trick_envs.engine.inspect import observe
+from trick_envs.engine.history import Events
+from trick_envs.engine.play_log import history_layout
+from trick_envs.engine.positions import observe
 from trick_envs.engine.registry import load_game
 from trick_envs.engine.rng import checked_seed
 from trick_envs.engine.state import States

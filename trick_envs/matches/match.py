@@ -14,13 +14,12 @@ from typing import Any, cast
 
 import numpy as np
 
-from trick_envs.engine.arguments import action_number
-from trick_envs.engine.batch import reward_mode
+from trick_envs.engine.arguments import action_number, reward_mode
 from trick_envs.engine.deal import BY_THE_RULES, Deal, Plays, Trick, ends_trick
 from trick_envs.engine.game import Game
-from trick_envs.engine.history import PlayLog
-from trick_envs.engine.inspect import dealt, phase_name, why_illegal, winners_in
 from trick_envs.engine.kernels.playing import DEAL_ENDED, ILLEGAL, MATCH_ENDED
+from trick_envs.engine.play_log import PlayLog
+from trick_envs.engine.positions import dealt, phase_name, why_illegal, winners_in
 from trick_envs.engine.rng import checked_seed
 from trick_envs.engine.state import FOLLOW, LEAD, States, copy_states
 from trick_envs.errors import IllegalAction, InputError

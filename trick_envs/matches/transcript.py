@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from trick_envs.engine.inspect import dealt
+from trick_envs.engine.positions import dealt
 from trick_envs.matches.events import CardPlayed, DealScored, Play, TrickTaken, items_told
 from trick_envs.matches.record import Record
 from trick_envs.matches.replay import plays_in, start_match

@@ -16,7 +16,7 @@ from trick_envs.agents.policy import PolicyAgent
 from trick_envs.agents.pretrained import PRETRAINED, pretrained_file
 from trick_envs.agents.rollout import RolloutAgent
 from trick_envs.engine.game import Game
-from trick_envs.engine.inspect import observe
+from trick_envs.engine.positions import observe
 from trick_envs.engine.registry import load_game
 from trick_envs.engine.state import States
 from trick_envs.evaluation.intervals import standard_errors_95

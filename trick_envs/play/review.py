@@ -20,7 +20,7 @@ import numpy.typing as npt
 from trick_envs.agents import make_agent
 from trick_envs.engine.cards import members
 from trick_envs.engine.game import Game
-from trick_envs.engine.inspect import observe
+from trick_envs.engine.positions import observe
 from trick_envs.engine.registry import load_game
 from trick_envs.engine.rng import MAX_SEED
 from trick_envs.engine.state import PHASES, States

@@ -12,7 +12,7 @@ from typing import Any
 
 from trick_envs.agents.pretrained import PRETRAINED, pretrained_file
 from trick_envs.engine.game import Game
-from trick_envs.engine.inspect import observe, why_illegal
+from trick_envs.engine.positions import observe, why_illegal
 from trick_envs.engine.rng import MAX_SEED
 from trick_envs.engine.state import States
 from trick_envs.errors import InputError

@@ -9,7 +9,7 @@ from trick_envs.engine.arguments import is_whole
 from trick_envs.engine.cards import WORD, Deck
 from trick_envs.engine.deal import Trick
 from trick_envs.engine.game import Game
-from trick_envs.engine.inspect import trick_in, winners_in
+from trick_envs.engine.positions import trick_in, winners_in
 from trick_envs.engine.state import OVER, PHASES, States
 from trick_envs.errors import InputError
 from trick_envs.view.sentences import prompt, said_of_end

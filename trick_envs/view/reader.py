@@ -227,7 +227,7 @@ def _order_of_play(game: Game, view: TableView, events: Events, deal: int, lette
             continue
         playing, offered = True, []
         if phase == PASS:
-            passed += [names[card]] if card != HIDDEN_CARD and seat == view.observer else []
+            passed += [names[card]] if card != HIDDEN_CARD else []
         elif phase == PICK:
             if card in upturned:
                 upturned.remove(card)

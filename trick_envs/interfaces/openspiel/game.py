@@ -13,7 +13,7 @@ import pyspiel
 
 from trick_envs.engine.cards import members
 from trick_envs.engine.game import Game
-from trick_envs.engine.inspect import places, trick_in
+from trick_envs.engine.positions import places, trick_in
 from trick_envs.engine.registry import game_names, game_type, load_game
 from trick_envs.errors import InputError
 from trick_envs.interfaces.openspiel.position import CHANCE, TERMINAL, Position, moves

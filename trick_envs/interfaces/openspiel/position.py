@@ -15,8 +15,8 @@ import pyspiel
 
 from trick_envs.engine.cards import WORD
 from trick_envs.engine.game import Game
-from trick_envs.engine.inspect import places
 from trick_envs.engine.kernels.playing import DEAL_ENDED, ZERO_SUM
+from trick_envs.engine.positions import places
 from trick_envs.engine.state import States, copy_states
 from trick_envs.interfaces.openspiel.variant import Variant, all_open
 

@@ -17,7 +17,7 @@ from starlette.routing import Route
 
 from trick_envs.engine.deal import Trick
 from trick_envs.engine.game import Game
-from trick_envs.engine.inspect import observe, why_illegal
+from trick_envs.engine.positions import observe, why_illegal
 from trick_envs.engine.state import PHASES, States
 from trick_envs.errors import InputError
 from trick_envs.matches.events import Play, match_after, number_of_plays, plays_of
