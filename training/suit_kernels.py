@@ -64,7 +64,7 @@ class SuitKernels:
         self,
         rows: SparseRows,
         precision: torch.dtype,
-        loss_gradients: Callable[[torch.Tensor, torch.Tensor], Gradients],
+        of_loss: Callable[[torch.Tensor, torch.Tensor], Gradients],
     ) -> tuple[list[torch.Tensor], torch.Tensor]:
         """The gradients of the weights, in their order, without autograd, so that threads can work side by side.
 
