@@ -871,6 +871,7 @@ def test_every_response_is_the_same_in_twin_worlds(name, browser, other_browser)
             same(both, "get", f"/games/twin/hint?number={number}")
         same(both, "get", "/games/twin")
         same(both, "get", "/games/twin/stamp")
+        same(both, "get", "/games/twin/deal")
         same(both, "get", f"/games/twin/lesson?number={number}")
         same(both, "get", "/games/twin/record")
         for kind in rng.sample(range(game.num_actions), 4):

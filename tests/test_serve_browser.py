@@ -950,6 +950,66 @@ def test_the_start_page_offers_every_game_and_remembers_what_was_begun(open_page
     page.wait_for_url(game)
 
 
+def test_the_start_page_fills_a_phone_on_its_side(open_page, address):
+    """Once the layout of a table on such a screen squeezed it into the right third."""
+    page = open_page(SCREENS["landscape"])
+    page.goto(address)
+    expect(page.locator(".shelf li")).to_have_count(6)
+    boxes = [one.bounding_box() for one in page.locator(".welcome, .shelf li").all()]
+    assert min(box["width"] for box in boxes) > 380
+    assert min(box["x"] for box in boxes) < 20
+
+
+def test_one_looks_back_at_the_running_deal_and_goes_on(open_page, address):
+    page = open_page()
+    deal(page, address, game="donguri", num_players=3, num_deals=2, opponents="greedy", seed=5)
+    for _ in range(3):
+        page.locator("#hand .legal").first.click()
+        expect(page.locator("#hand.ready")).to_be_visible()
+    told = page.locator("#log p").all_inner_texts()
+    cards = page.locator("#hand button").count()
+    page.keyboard.press("l")
+    expect(page.locator("#past")).to_be_visible()
+    assert "the trick" in page.locator("#note").inner_text()  # the end of the last one
+    seen = [page.locator("#note").inner_text()]
+    while page.locator("#past-back").is_enabled():
+        page.keyboard.press("ArrowLeft")
+        seen.append(page.locator("#note").inner_text())
+    assert seen[-1] == "The deal begins."
+    assert [f"{line}." for line in told[: len(seen) - 1]] == seen[-2::-1]
+    assert page.locator("#hand button").count() == cards + 3
+    page.keyboard.press("1")
+    assert page.locator("#past").is_visible()  # nothing was played
+    for _ in range(len(told)):
+        page.locator("#past-next").click()
+    expect(page.locator("#past")).to_be_hidden()
+    expect(page.locator("#hand.ready button")).to_have_count(cards)
+    assert page.locator("#log p").all_inner_texts() == told
+
+
+def test_three_cards_are_passed_together(open_page, address):
+    page = open_page(PHONE, has_touch=True)
+    deal(page, address, game="hearts", opponents="greedy", seed=5)
+    confirm = page.locator("#confirm")
+    expect(confirm).to_have_text("Choose 3 cards")
+    for number in (0, 2, 4, 5):  # the first one is put back by the fourth
+        page.locator("#hand .legal").nth(number).tap()
+    expect(page.locator("#hand [aria-pressed='true']")).to_have_count(3)
+    page.locator("#hand [aria-pressed='true']").last.tap()
+    expect(confirm).to_be_disabled()
+    assert page.evaluate("state.frame.number") == 0  # nothing is passed yet
+    page.locator("#hand .legal").first.tap()
+    names = page.locator("#hand [aria-pressed='true']").evaluate_all("cards => cards.map((one) => one.dataset.card)")
+    expect(confirm).to_be_enabled()
+    confirm.tap()
+    expect(page.locator("#hand.ready")).to_be_visible()
+    page.wait_for_function("() => state.frame.number >= 12 && !state.busy")
+    expect(confirm).to_be_hidden()
+    held = page.locator("#hand button").evaluate_all("cards => cards.map((one) => one.dataset.card)")
+    assert len(names) == 3
+    assert not set(names) & set(held)
+
+
 def test_no_card_is_played_behind_a_paper_nor_by_a_late_space(open_page, address):
     """Once R and then 1 played a card behind the rules, and a Space pressed a moment late the first legal one."""
     page = open_page()

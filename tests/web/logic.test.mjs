@@ -52,6 +52,8 @@ test("a space bar never plays a card, and no key does while a dialog is open", (
   assert.equal(keyAction("1", "hand", false), "card");
   assert.equal(keyAction("R", "", false), "rules");
   assert.equal(keyAction("constructor", "", false), "");
+  assert.equal(keyAction("ArrowLeft", "hand", false, true), "past-back"); // looking back
+  for (const key of ["1", "Enter", "u", " "]) assert.equal(keyAction(key, "hand", false, true), "");
 });
 
 test("a retry says by how much a card is better, and how far from the best", () => {

@@ -88,6 +88,7 @@ class TableView:
         legal: the kinds that the seat to act may name; empty unless it is the observer's turn or all is open.
         winners: the seats that have won the match; empty while it goes on.
         prompt: what is asked, in one sentence.
+        together: how many cards the seat to act names one after the other now, before anybody else does.
         sections: what only this game has, as data, by name.
         rows: the same to be laid out beside the table.
         remarks: what the game says of cards in the trick: seat and a word or two.
@@ -115,6 +116,7 @@ class TableView:
     legal: tuple[int, ...]
     winners: tuple[int, ...]
     prompt: str
+    together: int = 1
     sections: dict[str, Any] = field(default_factory=dict)
     rows: tuple[Row, ...] = ()
     remarks: tuple[tuple[int, str], ...] = ()

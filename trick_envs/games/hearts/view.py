@@ -51,7 +51,8 @@ def refine(view: TableView, game: Game, states: States) -> TableView:
         "broken": broken, "hearts": hearts, "queen": queen, "jack": jack if bonus else [0] * n,
         "no_trick": [int(game.options["avoid_all_tricks_bonus"] and each == 0) for each in state["taken"].tolist()[:n]],
     }  # fmt: skip
-    return replace(view, seats=seats, sections=sections, rows=tuple(rows), prompt=_prompt(view, to))
+    together = PASSED - _named(view) if view.phase == "pass" and view.acting is not None else 1
+    return replace(view, seats=seats, sections=sections, rows=tuple(rows), prompt=_prompt(view, to), together=together)
 
 
 def why_taken(view: TableView) -> str:
@@ -98,6 +99,10 @@ def _prompt(view: TableView, to: int) -> str:
     if view.phase != "pass" or view.acting is None:
         return ""
     acts, other = view.acting, (view.acting + to) % view.num_players
-    named = len(view.seats[acts].places["passed"])
     verb = "pass" if acts == view.spoken_to else "to pass"
-    return f"{view.you(acts)} {verb} a card {DIRECTIONS[to]}, to {view.you(other)} ({named + 1} of {PASSED})"
+    return f"{view.you(acts)} {verb} a card {DIRECTIONS[to]}, to {view.you(other)} ({_named(view) + 1} of {PASSED})"
+
+
+def _named(view: TableView) -> int:
+    """How many of the cards that it passes the seat to act has named."""
+    return len(view.seats[view.acting or 0].places["passed"])

@@ -10,6 +10,7 @@ A frame is the JSON object that the page gets for each (``frame_data``):
 ``table``               the table, as below
 ``hand``, ``places``    the cards at the bottom of the table: those in the hand, and by name those that lie elsewhere
 ``legal``, ``yours``    the cards that may be named, if it is the turn of the seat at the bottom, and whether it is
+``together``            how many of them it names one after the other: they may be chosen at once
 ``acting``              the seat to act; ``null`` while a finished trick or deal is shown, and at the end
 ``deal``, ``trick``     their numbers, from 1
 ``previous``,           the last finished trick (before the one that is shown): ``[seat, kind]`` for each of its cards
@@ -146,6 +147,7 @@ def frame_data(shot: Snapshot, seat: int | None = None, playing: bool = True) ->
         },
         "yours": yours,
         "legal": list(view.legal) if yours else [],
+        "together": view.together if yours else 1,
         "acting": view.acting,
         "deal": view.deal,
         "trick": view.trick_number,

@@ -98,6 +98,7 @@ class Games:
             Route("/games/{game}/plays", self._in_turn(self.play), methods=["POST"]),
             Route("/games/{game}/hint", self.hint),
             Route("/games/{game}/stamp", self.stamp),
+            Route("/games/{game}/deal", self._in_turn(self.deal)),
             Route("/games/{game}/share", self._in_turn(self.share), methods=["POST"]),
             Route("/games/{game}/watch", self._in_turn(self.let_watch), methods=["POST"]),
             Route("/games/{game}/back", self._in_turn(self.take_back), methods=["POST"]),
@@ -107,6 +108,7 @@ class Games:
             Route("/games/{game}/record", self._in_turn(self.record)),
             Route("/watch/{watched}", self._in_turn(self.watch)),
             Route("/watch/{watched}/stamp", self.stamp),
+            Route("/watch/{watched}/deal", self._in_turn(self.deal)),
         ]
 
     # --- which game -------------------------------------------------------------------------------------------------
@@ -258,6 +260,10 @@ class Games:
         with self.load:
             shots = list(played.play_on(self.load))
         return self._answer(played, shots)
+
+    def deal(self, played: WebSession, request: Request, body: bytes) -> Any:
+        """The running deal, play by play, as the person has seen it."""
+        return {"frames": [frame_data(shot, played.session.seat, False) for shot in played.deal_so_far()]}
 
     def play(self, played: WebSession, request: Request, body: bytes) -> Any:
         """The person's card, and all plays up to the person's next decision."""

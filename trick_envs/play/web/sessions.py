@@ -202,6 +202,14 @@ class WebSession:
         """What the person sees: its seat's view, and everything once the match is over."""
         return look(self.session.match, None if self.session.over else self.session.seat)
 
+    def deal_so_far(self) -> list[Snapshot]:
+        """The running deal, play by play, as the person has seen it; before its first card, the deal before."""
+        match, seat = self.session.match, self.session.seat
+        played = [deal for deal in match.deals if deal.actions]
+        again = match_after(match, sum(len(deal.actions) for deal in played[:-1]))
+        actions = [action for _, action in played[-1].actions] if played else []
+        return [look(again, seat), *(shot(play(again, action), seat) for action in actions)]
+
     def check(self, number: int) -> None:
         """Refuses a request that was made for another position.
 

@@ -22,13 +22,14 @@ export function avatar(seat) {
 /**
  * A card of a hand as a button.
  *
- * `state`: "legal", "illegal" or "" (not to be played now); `key`: the number that plays it; `extra`: what lies on it.
+ * `state`: "legal", "illegal" or "" (not to be played now); `key`: the number that plays it; `pressed`: whether it is
+ * chosen, `null` where no cards are chosen; `extra`: what lies on it.
  */
-export function cardButton(about, kind, { state = "", key = null, label = "", extra = null, onclick = null }) {
+export function cardButton(about, kind, { state = "", key = null, label = "", pressed = null, extra = null, onclick = null }) {
   const { name, words } = about.cards[kind];
   return h("button", {
     type: "button", class: `card ${state}`.trim(), "data-card": name, "aria-label": label || words,
-    "aria-disabled": state === "legal" ? null : "true", tabindex: "-1", "data-key": key, onclick,
+    "aria-pressed": pressed === null ? null : String(pressed), "aria-disabled": state === "legal" ? null : "true", tabindex: "-1", "data-key": key, onclick,
   }, cardImage(about, kind), extra);
 }
 

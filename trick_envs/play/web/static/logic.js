@@ -117,13 +117,17 @@ export function handColumns(cards, width) {
 }
 
 /** What a key does; empty if it does nothing. `place`: what has the keyboard: "", "hand", "text", "scroll" or "dialog". */
-export function keyAction(key, place, waits) {
+export function keyAction(key, place, waits, looksBack = false) {
   if (place === "dialog" || place === "text") return "";
+  if (looksBack) {
+    const steps = { ArrowLeft: "past-back", ArrowRight: "past-next", PageUp: "past-trick", Escape: "past-end", l: "past-end" };
+    return Object.hasOwn(steps, key) ? steps[key] : "";
+  }
   if (key === " ") return waits ? "go-on" : place === "hand" ? "nothing" : ""; // it never plays a card
   if (place === "scroll") return "";
   if (/^[0-9]$/.test(key)) return "card";
   if (/^(Arrow(Left|Right|Up|Down)|Home|End)$/.test(key)) return "move";
-  const letters = { h: "hints", u: "take-back", g: "games", l: "last-trick", n: "new", r: "rules", s: "sound", "?": "keys" };
+  const letters = { h: "hints", u: "take-back", g: "games", l: "look-back", n: "new", r: "rules", s: "sound", "?": "keys" };
   return Object.hasOwn(letters, key.toLowerCase()) ? letters[key.toLowerCase()] : "";
 }
 

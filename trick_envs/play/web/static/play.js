@@ -1,6 +1,6 @@
 // The page on which a person plays. One POST a move: the reply lists all that happens up to the person's next decision.
 
-import { cardButton, cardImage, drawHand } from "./cards.js";
+import { cardButton, drawHand } from "./cards.js";
 import { askHints, hintMark, hintWords, renderValues, tellHint } from "./hints.js";
 import { $, ask, h, sentence, signed, speaker, still, sure } from "./lib.js";
 import { beginLessons, coach, endLesson, learning, teach, teachDecision, teachTrick, tryCard } from "./learn.js";
@@ -126,7 +126,8 @@ async function enter(reply) {
   const about = reply.game;
   state.about = about;
   state.touched = about.log.some((line) => /^You\b/.test(line));
-  state.lesson = null;
+  Object.assign(state, { lesson: null, past: null, picked: [] });
+  setLooking(false);
   view("game");
   if ($("summary").open) $("summary").close();
   document.body.classList.toggle("learning", learning());
@@ -221,7 +222,7 @@ function show(next, from) {
   document.title = `${about.title} · trick_envs`;
   $("title").textContent = about.title;
   $("prompt").textContent = sentence(next.prompt);
-  document.querySelector("[data-paper='last-trick']").disabled = !next.previous.length;
+  $("look-back").disabled = !$("log").childElementCount;
   renderHand();
   renderScore();
 }
@@ -236,6 +237,7 @@ function tell(line) {
 // --- the hand -----------------------------------------------------------------------------------------------------
 
 function renderHand() {
+  if (state.past) return showPast();
   const hand = $("hand");
   const { about, frame, hints } = state;
   const ready = frame.yours && !state.busy && !about.watching;
@@ -245,12 +247,14 @@ function renderHand() {
     const hint = hints?.cards.find((card) => card.kind === kind);
     const { words } = about.cards[kind];
     const label = ready ? `${words}, ${legality === "legal" ? "legal" : "not legal now"}${hint ? hintWords(hint) : ""}` : words;
-    return cardButton(about, kind, { state: legality, key, label, extra: hint ? hintMark(hint) : null, onclick: (event) => guarded(() => choose(kind, event.currentTarget)) });
+    const picks = ready && legality === "legal" && together();
+    return cardButton(about, kind, { state: legality, key, label, pressed: picks ? state.picked.includes(kind) : null, extra: hint ? hintMark(hint) : null, onclick: (event) => guarded(() => choose(kind, event.currentTarget)) });
   });
   const fresh = [...hand.querySelectorAll("button")];
   hand.style.setProperty("--columns", String(handColumns(fresh.length, hand.clientWidth || 390)));
   hand.style.setProperty("--count", String(fresh.length));
   $("take-back").disabled = !ready || !about.begun;
+  showPicked(ready);
   const old = focused >= 0 ? buttons[focused].dataset.card : null;
   const legal = fresh.filter((button) => button.classList.contains("legal"));
   const same = fresh.find((button) => button.dataset.card === old && (!ready || legal.includes(button)));
@@ -266,7 +270,16 @@ function renderHand() {
 async function choose(kind, button) {
   const { about, frame } = state;
   if (state.goOn) return state.goOn();
-  if (state.busy || !frame.yours || about.watching || tryCard(kind, button, () => guarded(() => choose(kind, button)))) return;
+  if (state.past) return moveInPast(Infinity);
+  if (state.busy || !frame.yours || about.watching) return;
+  if (together() && frame.legal.includes(kind)) return pick(kind);
+  if (tryCard(kind, button, () => guarded(() => choose(kind, button)))) return;
+  await playCards([kind], button);
+}
+
+/** Plays cards that are named one after the other; the reply to the last one goes on. */
+async function playCards(kinds, button) {
+  const { about, frame } = state;
   say("");
   endLesson();
   state.lesson = null;
@@ -278,7 +291,10 @@ async function choose(kind, button) {
   button.classList.add("chosen");
   let reply;
   try {
-    reply = await ask(`/api/games/${about.id}/plays`, { number: frame.number, card: about.cards[kind].name });
+    for (const [index, kind] of kinds.entries()) {
+      if (reply) tell(reply.frames.at(-1).told);
+      reply = await ask(`/api/games/${about.id}/plays`, { number: frame.number + index, card: about.cards[kind].name });
+    }
   } catch (error) {
     state.busy = false;
     renderHand();
@@ -294,6 +310,29 @@ async function choose(kind, button) {
   if (reply.game.notice) say(sentence(reply.game.notice), true);
   channel.postMessage({ id: about.id, stamp: reply.game.stamp });
   await showFrames(reply.frames, from, reply.game);
+}
+
+/** Whether the cards that are asked now are chosen at once. */
+function together() {
+  return state.frame.together > 1 && !learning();
+}
+
+/** Chooses a card to be passed, or puts it back. */
+function pick(kind) {
+  const { picked, frame } = state;
+  state.picked = picked.includes(kind) ? picked.filter((one) => one !== kind) : [...picked, kind].slice(-frame.together);
+  renderHand();
+  if (state.picked.length === frame.together) $("confirm").focus({ preventScroll: true });
+}
+
+/** The button that passes the cards which are chosen. */
+function showPicked(ready) {
+  const { frame, picked, about } = state;
+  if (!ready) state.picked = [];
+  const button = $("confirm");
+  button.hidden = !(ready && together());
+  button.disabled = picked.length < frame.together;
+  button.textContent = button.disabled ? `Choose ${frame.together} cards` : `Pass ${picked.map((kind) => about.cards[kind].words).join(", ")}`;
 }
 
 /** The address of what is asked of the game that is shown. */
@@ -355,7 +394,53 @@ async function takeBack() {
   await enter(reply);
 }
 
-// --- my games, the last trick ----------------------------------------------------------------------------------------
+// --- the running deal, step by step -----------------------------------------------------------------------------------
+
+async function lookBackAt() {
+  if (state.busy || !state.about || $("look-back").disabled) return;
+  const { frames } = await ask(here("/deal"));
+  const last = frames.findLastIndex((one) => one.pause);
+  state.past = { frames, at: last < 0 ? Math.max(frames.length - 2, 0) : last };
+  showPast();
+}
+
+function showPast() {
+  const { about, past: { frames, at } } = state;
+  const shown = frames[at];
+  table.show(about, shown, { motion: false });
+  drawHand($("hand"), about, shown, false, (kind) => cardButton(about, kind, {}));
+  $("note").textContent = shown.told ? `${shown.told}.` : "The deal begins.";
+  for (const id of ["past-trick", "past-back"]) $(id).disabled = at === 0;
+  setLooking(true);
+}
+
+function setLooking(on) {
+  document.body.classList.toggle("looking-back", on);
+  $("past").hidden = !on;
+}
+
+/** To another moment of the deal; past its last one the game goes on. */
+function moveInPast(by) {
+  const { past } = state;
+  if (by < 0) past.at = Math.max(past.at + by, 0);
+  else past.at += by;
+  if (past.at < past.frames.length - 1) return showPast();
+  state.past = null;
+  setLooking(false);
+  $("note").textContent = "";
+  table.show(state.about, state.frame, { motion: false });
+  renderHand();
+  if (state.hints) tellHint();
+  else if (state.hintsOn) guarded(() => askHints(renderHand));
+}
+
+/** To the end of the trick before, or to the beginning. */
+function pastTrick() {
+  const { frames, at } = state.past;
+  moveInPast(Math.max(frames.slice(0, at).findLastIndex((one) => one.pause), 0) - at);
+}
+
+// --- my games --------------------------------------------------------------------------------------------------------
 
 async function fillGames() {
   const { games } = await ask("/api/games");
@@ -393,15 +478,6 @@ async function deleteGame(one) {
   if (!$("start").hidden) await showStart();
 }
 
-function fillLast() {
-  const { about, frame } = state;
-  $("last-cards").replaceChildren(...frame.previous.map(([seat, kind], index) => h(
-    "li", { class: seat === frame.taker ? "took" : null },
-    cardImage(about, kind),
-    h("span", {}, h("b", {}, about.cards[kind].words), h("br"), sentence(frame.names[seat]), index === 0 ? " led" : "", seat === frame.taker ? " took it" : ""),
-  )));
-}
-
 // --- hints --------------------------------------------------------------------------------------------------------
 
 async function toggleHints() {
@@ -424,7 +500,7 @@ function toggleFigures() {
 
 // --- papers, keys and clicks ----------------------------------------------------------------------------------------
 
-const PAPERS = { rules: fillRules, games: fillGames, "last-trick": fillLast, more: () => $("watch-link").replaceChildren(), new: null };
+const PAPERS = { rules: fillRules, games: fillGames, more: () => $("watch-link").replaceChildren(), new: null };
 
 /** Opens one of the papers. */
 async function paper(name) {
@@ -452,7 +528,11 @@ const ACTIONS = {
   hints: toggleHints,
   "take-back": takeBack,
   games: () => paper("games"),
-  "last-trick": () => state.frame.previous.length && paper("last-trick"),
+  "look-back": lookBackAt,
+  "past-trick": pastTrick,
+  "past-back": () => moveInPast(-1),
+  "past-next": () => moveInPast(1),
+  "past-end": () => moveInPast(Infinity),
   new: () => paper("new"),
   rules: () => paper("rules"),
   sound: toggleSound,
@@ -467,7 +547,7 @@ function placeOf(target) {
 
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
-  const action = keyAction(event.key, placeOf(event.target), Boolean(state.goOn));
+  const action = keyAction(event.key, placeOf(event.target), Boolean(state.goOn), Boolean(state.past));
   if (!action || (!state.frame && !["games", "sound"].includes(action))) return;
   if (action === "card") $("hand").querySelector(`[data-key="${event.key}"]`)?.click();
   else if (action === "move") move(event);
@@ -498,6 +578,8 @@ $("figures").setAttribute("aria-pressed", String(state.figures));
 $("figures").addEventListener("click", toggleFigures);
 $("show-hints").addEventListener("click", () => guarded(toggleHints));
 $("show-result").addEventListener("click", showResult);
+$("confirm").addEventListener("click", (event) => guarded(() => playCards(state.picked, event.currentTarget)));
+for (const id of ["look-back", "past-trick", "past-back", "past-next", "past-end"]) $(id).addEventListener("click", () => guarded(async () => ACTIONS[id]()));
 $("take-back").addEventListener("click", () => guarded(takeBack));
 for (const button of document.querySelectorAll("[data-paper]")) button.addEventListener("click", () => guarded(() => paper(button.dataset.paper)));
 for (const dialog of document.querySelectorAll("dialog.paper")) { // a click beside it closes it

@@ -13,5 +13,7 @@ export const state = {
   takeFocus: false, // the hand is to have the keyboard once it is the person's turn
   lesson: null, // of the decision that is shown, in a guided deal
   tried: null, // the card whose consequences are shown
+  picked: [], // cards chosen to be passed together
+  past: null, // the running deal, looked back at: {frames, at}
 };
 globalThis.state = state;
