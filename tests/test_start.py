@@ -223,17 +223,22 @@ def test_large_work_waits_for_the_compiler(cold):
     """Somebody else compiles one of its kernels; it takes that code, once it is there."""
     kernels = cold.kernels(load_game("pepper"))
     names = ("step_rows", "observe_batch", "reset_batch", "first_illegal", "first_unnamed")
-    cold.finish(kernels, *names[1:])
+    cold.finish(kernels, *names)
+    file = kernels.file(KERNELS["step_rows"].function)
+    code = file.read_bytes()
+    file.unlink()
     games = BatchEnv("pepper", 65)
-    with FileLock(kernels.file(KERNELS["step_rows"].function).with_suffix(".lock")):
+    with FileLock(file.with_suffix(".lock")):
         started = threading.Thread(target=lambda: games.reset(0))
         started.start()
         started.join(0.5)
         assert started.is_alive()
         assert not games._states["seed"].any()
-        cold.finish(kernels, "step_rows")
+        file.write_bytes(code)
+        written = file.stat().st_mtime_ns
     started.join(60)
     assert not started.is_alive()
+    assert file.stat().st_mtime_ns == written  # not compiled again
     assert games.states["kinds"].all()
     assert not running_plain(kernels) & set(names[:3])
 
