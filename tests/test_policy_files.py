@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import subprocess
@@ -154,6 +155,36 @@ def long_work() -> Any:
     nodes = [node("MatMul", "x0 w", "x1")] + [node("MatMul", f"x{k} w", f"x{k + 1}") for k in range(1, 2000)]
     constants = {"w": np.zeros((1000, 1000), np.float32), "x0": np.zeros((1000, 1000), np.float32)}
     return model(*nodes, *huge("Identity", "x2000", "last"), constants=constants)
+
+
+def much_reading() -> Any:
+    """Many numbers for a row, of which many sums are made: little is written, much is read."""
+    axes = [list(some) for length in range(6) for some in itertools.combinations(range(1, 6), length)]
+    kinds = ("L1", "L2", "LogSumExp", "Max", "Mean", "Min", "Prod", "SumSquare")
+    made = [
+        (node(f"Reduce{kind}", "x", f"r{k}{kind}", axes=[*some, 6]), node("Reshape", f"r{k}{kind} flat", f"s{k}{kind}"))
+        for kind in kinds
+        for k, some in enumerate(axes)
+    ]
+    return model(
+        node("ReduceMax", "observation", "most", axes=[1]), node("ConstantOfShape", "wide", "large"),
+        node("MatMul", "most large", "rows"), node("Reshape", "rows shape", "x"),
+        *(one for pair in made for one in pair),
+        node("Sum", " ".join(sum_.output[0] for _, sum_ in made), "sum"),
+        node("Add", "likes sum", "liked"), node("Mul", "action_mask liked", "logits"), VALUE,
+        constants={"wide": np.int64([1, 1 << 22]), "shape": np.int64([0, 1, 1, 1, 1, 1, 1 << 22]),
+                   "flat": np.int64([-1, 1])},
+    )  # fmt: skip
+
+
+def whole(kind: str, by: int) -> Any:
+    """The least integer, if the lead is legal, divided by a number."""
+    return model(
+        node("Cast", "action_mask", "int", to=INT64), node("Mul", "int least", "large"), node(kind, "large by", "r"),
+        node("Cast", "r", "float", to=FLOAT), node("Add", "float likes", "liked"),
+        node("Mul", "action_mask liked", "logits"), VALUE,
+        constants={"least": np.int64(-(2**63)), "by": np.int64(by)},
+    )  # fmt: skip
 
 
 def torn(share: float) -> bytes:
@@ -423,6 +454,17 @@ HOSTILE: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "places from what is seen": (lambda: model(*huge("NonZero", "observation", "x")), "no policy needs"),
     "long work": (long_work, "computes more than"),
+    "much reading": (much_reading, "computes more than"),
+    "huge slope": (
+        lambda: model(
+            *huge("PRelu", "a b", "x"),
+            constants={"a": np.zeros((1, 30000), np.float32), "b": np.zeros((30000, 1), np.float32)},
+        ),
+        "joins the shapes",
+    ),
+    # what stops the processor
+    "the least integer by -1": (lambda: whole("Div", -1), "by what may be 0 or -1"),
+    "the rest by -1": (lambda: whole("Mod", -1), "by what may be 0 or -1"),
     "many operations": (
         lambda: model(*[node("Identity", "zero", f"x{k}") for k in range(6000)], LOGITS, VALUE),
         "6,002 operations",
@@ -633,6 +675,11 @@ def test_what_a_file_says_of_illegal_actions_counts_for_nothing(liked: str, more
     load(model(*logits, VALUE, constants=constants), tmp_path)
     agent = make_agent(f"{tmp_path / 'policy.onnx'}{more}", GAME)
     played(agent)
+
+
+def test_integers_are_divided_by_what_is_known(tmp_path: Path) -> None:
+    played(load(whole("Div", 2), tmp_path))
+    played(load(whole("Mod", 60), tmp_path))
 
 
 def test_the_best_legal_action_is_played_however_low_it_is(tmp_path: Path) -> None:

@@ -37,10 +37,12 @@ class Tensor:
     Attributes:
         shape: its lengths.
         numbers: its numbers as Python's own (``int``, ``bool``, ``float``), if they are few.
+        whole: whether they are integers or truth values.
     """
 
     shape: tuple[int, ...]
     numbers: npt.NDArray[np.object_] | None
+    whole: bool
 
 
 @dataclass(frozen=True)
@@ -132,6 +134,7 @@ _REFUSED = {  # fields that a file may have, but not a stranger's policy
 }  # fmt: skip
 _ATTRIBUTE_FIELDS = {1: "f", 2: "i", 3: "s", 4: "t", 6: "floats", 7: "ints"}  # by the number of their type
 _FLOAT, _STRING = 1, 8
+FLOATS = (1, 10, 11)  # numbers of types that are no integers
 # Numbers of types: bytes of a number, and the field that holds them where they are not raw.
 _TYPES = {
     1: (4, "float_data"), 2: (1, "int32_data"), 3: (1, "int32_data"), 6: (4, "int32_data"), 7: (8, "int64_data"),
@@ -216,7 +219,7 @@ class _Reader:
             numbers = np.zeros(0, object) if fits and kind in _READ else None
         if not fits:
             raise GraphError(f"its constant {short(name)} does not hold as many numbers as its shape says")
-        return name, Tensor(shape, None if numbers is None else numbers.reshape(shape))
+        return name, Tensor(shape, None if numbers is None else numbers.reshape(shape), kind not in FLOATS)
 
     def _input(self, data: memoryview) -> tuple[str, tuple[int | None, ...]]:
         info = self._message(data, _INFO, "value")

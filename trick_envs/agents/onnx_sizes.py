@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from trick_envs.agents.onnx_file import KNOWN, MAX_RANK, Graph, GraphError, Node, Tensor, short
+from trick_envs.agents.onnx_file import FLOATS, KNOWN, MAX_RANK, Graph, GraphError, Node, Tensor, short
 from trick_envs.errors import InputError
 
 _INT32, _INT64, _BOOL = 6, 7, 9  # numbers of types
@@ -24,7 +24,7 @@ _INT32, _INT64, _BOOL = 6, 7, 9  # numbers of types
 MAX_NODES = 5_000
 MAX_NUMBERS = 1 << 25  # that do not depend on rows, all together
 MAX_NUMBERS_A_ROW = 1 << 23  # at the same time
-MAX_WORK = 1 << 30  # multiplications and numbers written, for a row and besides
+MAX_WORK = 1 << 30  # multiplications, and numbers read and written, for a row and besides
 
 
 @dataclass(frozen=True)
@@ -55,10 +55,12 @@ class Value:
     Attributes:
         shape: its lengths.
         numbers: its numbers, if they are known; some may be ``BatchSize``. Of floats only constants are.
+        whole: whether they are integers or truth values.
     """
 
     shape: Shape
     numbers: npt.NDArray[np.object_] | None = None
+    whole: bool = False
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,7 @@ def sizes_of(graph: Graph, inputs: dict[str, Shape]) -> Sizes:
         raise GraphError(f"it has {len(graph.nodes):,} operations: at most {MAX_NODES:,} are allowed")
     values = {name: Value(shape) for name, shape in inputs.items()}
     for name, constant in graph.constants.items():
-        _define(values, name, Value(constant.shape, constant.numbers))
+        _define(values, name, Value(constant.shape, constant.numbers, constant.whole))
     last = {name: number for number, node in enumerate(graph.nodes) for name in node.inputs}
     fixed = work = work_a_row = alive = most = 0
     for number, node in enumerate(graph.nodes):
@@ -112,7 +114,7 @@ def sizes_of(graph: Graph, inputs: dict[str, Shape]) -> Sizes:
             if last.get(name, -1) <= number and name not in graph.outputs:
                 amount = count(values[name].shape)
                 alive -= amount.times if isinstance(amount, BatchSize) and name not in inputs else 0
-        for amount in step.work:
+        for amount in [*step.work, *(count(values[name].shape) for name in node.inputs if name)]:
             work_a_row += amount.times if isinstance(amount, BatchSize) else 0
             work += 0 if isinstance(amount, BatchSize) else amount
         if fixed > MAX_NUMBERS or most > MAX_NUMBERS_A_ROW:
@@ -159,14 +161,28 @@ class _Step:
             found = [Value(tuple(shape)) for shape in rule(self)]
         except GraphError:
             raise
-        except (IndexError, KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError, OverflowError) as error:
+        except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError) as error:
             raise self.refused("has inputs or attributes that do not fit") from error
         if len(self.node.outputs) > len(found):
             raise self.refused(f"has {len(self.node.outputs)} outputs")
         for value in found:
             if len(value.shape) > MAX_RANK or any(isinstance(one, int) and one < 0 for one in value.shape):
                 raise self.refused(f"makes a tensor of shape {list(value.shape)}")
-        return [Value(found[0].shape, self.numbers(found[0].shape)), *found[1:]]
+        whole = self.whole()
+        rest = [Value(value.shape, None, whole or self.node.kind == "TopK") for value in found[1:]]
+        return [Value(found[0].shape, self.numbers(found[0].shape), whole), *rest]
+
+    def whole(self) -> bool:
+        """Whether it writes integers or truth values."""
+        kind = self.node.kind
+        if kind in _WHOLE.split():
+            return True
+        if kind == "Cast":
+            return self.attribute("to", 0) not in FLOATS
+        if kind in ("Constant", "ConstantOfShape"):
+            given = self.node.attributes
+            return any(one.whole if isinstance(one, Tensor) else "int" in name for name, one in given.items())
+        return self.value({"CastLike": 1, "Where": 1, "OneHot": 2}.get(kind, 0)).whole
 
     def numbers(self, shape: Shape) -> npt.NDArray[np.object_] | None:
         """The integers that it writes, where they are few and known."""
@@ -175,7 +191,7 @@ class _Step:
             return None
         try:
             found = np.asarray(compute(self), object)
-        except (GraphError, TypeError, ValueError, KeyError, IndexError, AttributeError, ZeroDivisionError):
+        except (GraphError, TypeError, ValueError, LookupError, AttributeError, ArithmeticError):
             return None
         numbers = [one.times if isinstance(one, BatchSize) else one for one in found.reshape(-1)]
         most = 1 << (31 if self.node.kind in _ARITHMETIC else 63)  # beyond, int32 and int64 would begin anew
@@ -260,6 +276,20 @@ def _same(step: _Step) -> Any:
 
 def _joined(step: _Step) -> Any:
     return [step.broadcast(*(step.shape(k) for k in range(len(step.inputs))))]
+
+
+def _quotient_of(step: _Step) -> Any:
+    """A processor stops the whole program where it divides the least integer by -1."""
+    divisors = step.value(1).numbers
+    if step.value(1).whole and (divisors is None or any(one in (0, -1) for one in divisors.flat)):
+        raise step.refused("divides integers by what may be 0 or -1")
+    return _joined(step)
+
+
+def _p_relu(step: _Step) -> Any:
+    if step.broadcast(step.shape(0), step.shape(1)) != step.shape(0):
+        raise step.refused(f"joins the shapes {list(step.shape(0))} and {list(step.shape(1))}")
+    return [step.shape()]
 
 
 def _dropout(step: _Step) -> Any:
@@ -566,14 +596,15 @@ def _range(step: _Step) -> Any:
 _ELEMENTWISE = (
     "Abs Acos Acosh Asin Asinh Atan Atanh BitwiseNot Cast CastLike Ceil Celu Clip Cos Cosh CumSum Elu Erf Exp Floor "
     "Gelu GroupNormalization HardSigmoid HardSwish Hardmax Identity InstanceNormalization IsInf IsNaN "
-    "LayerNormalization LeakyRelu Log LogSoftmax LpNormalization MeanVarianceNormalization Mish Neg Not PRelu "
+    "LayerNormalization LeakyRelu Log LogSoftmax LpNormalization MeanVarianceNormalization Mish Neg Not "
     "RMSNormalization Reciprocal Relu Round Scatter ScatterElements ScatterND Selu Shrink Sigmoid Sign Sin Sinh "
     "Softmax Softplus Softsign Sqrt Swish Tan Tanh ThresholdedRelu Trilu"
 )
 _JOINING = (
-    "Add And BitwiseAnd BitwiseOr BitwiseXor Div Equal Greater GreaterOrEqual Less LessOrEqual Max Mean Min Mod Mul Or "
+    "Add And BitwiseAnd BitwiseOr BitwiseXor Equal Greater GreaterOrEqual Less LessOrEqual Max Mean Min Mul Or "
     "Pow Sub Sum Where Xor"
 )
+_WHOLE = "And ArgMax ArgMin Equal Greater GreaterOrEqual IsInf IsNaN Less LessOrEqual Not Or Shape Size Xor"
 _REDUCING = "L1 L2 LogSum LogSumExp Max Mean Min Prod Sum SumSquare"
 _RULES: dict[str, Rule] = {
     **dict.fromkeys(_ELEMENTWISE.split(), _same),
@@ -583,6 +614,7 @@ _RULES: dict[str, Rule] = {
     **dict.fromkeys(("MaxPool", "AveragePool"), _pool),
     **dict.fromkeys(("GlobalMaxPool", "GlobalAveragePool"), _global_pool),
     **dict.fromkeys(("ArgMax", "ArgMin"), _best),
+    **dict.fromkeys(("Div", "Mod"), _quotient_of),
     "BatchNormalization": _batch_normalization,
     "Concat": _concat,
     "Constant": _constant,
@@ -598,6 +630,7 @@ _RULES: dict[str, Rule] = {
     "Gemm": _gemm,
     "MatMul": _mat_mul,
     "OneHot": _one_hot,
+    "PRelu": _p_relu,
     "Pad": _pad,
     "Range": _range,
     "Reshape": _reshape,
