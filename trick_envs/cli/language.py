@@ -7,7 +7,17 @@ from typing import Annotated
 
 import typer
 
-from trick_envs.cli.base import JsonOption, SeedOption, Split, SplitOption, WorkersOption, app, out, output_folder
+from trick_envs.cli.base import (
+    JsonOption,
+    PlayersOption,
+    SeedOption,
+    Split,
+    SplitOption,
+    WorkersOption,
+    app,
+    out,
+    output_folder,
+)
 
 
 @app.command()
@@ -16,6 +26,7 @@ def language_benchmark(
     game: Annotated[
         list[str] | None, typer.Option("--game", help="A game; several times for several. All five by default.")
     ] = None,
+    num_players: PlayersOption = None,
     deals: Annotated[int, typer.Option("--deals", min=2, help="Deals in each game, against each anchor.")] = 20,
     judged_deals: Annotated[
         int, typer.Option("--judged-deals", min=0, help="How many of these a search judges, decision by decision.")
@@ -37,7 +48,7 @@ def language_benchmark(
 
     purpose = split.purpose
     rows: list[Row] = []
-    loaded = [load_game(name, None, 1) for name in (game or GAMES)]
+    loaded = [load_game(name, num_players, 1) for name in (game or GAMES)]
     plans = [
         (one, spec, make_plan(one, [spec, *(a for a in ANCHORS if a != spec)], deals, None, seed, purpose, True))
         for one in loaded
