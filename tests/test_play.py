@@ -172,9 +172,9 @@ def test_hints_show_what_policy_and_search_think_and_the_screen_stays_alive(file
         assert [card.kind for card in advice.hint.cards] == legal_of(session.game, session.match.states)
         assert sum(card.probability for card in advice.hint.cards) == pytest.approx(1.0, abs=1e-3)
         assert summary(app.view, advice).split() == shown(app, "message").split()
-        assert all(source in shown(app, "hand") for source in ("policy", "search"))
+        assert all(source in shown(app, "hand") for source in ("trained", "points"))
         await pilot.press("?")
-        assert "policy" not in shown(app, "hand")
+        assert "trained" not in shown(app, "hand")
 
     use(session, keys)
 
@@ -284,7 +284,7 @@ def test_the_message_is_in_sight_with_hints_and_at_the_end_of_a_deal(file):
         lowest = app.query_one("#message").region
         assert lowest.height >= 2
         assert lowest.bottom <= app.query_one("Footer").region.y
-        assert "policy" in shown(app, "hand")
+        assert "trained" in shown(app, "hand")
         await pilot.press("?")
         while len(session.match.deals) < 2 or not app.waits:
             await until(pilot, lambda: app.asked or app.waits)
@@ -433,7 +433,8 @@ def hint_of(*cards: tuple[int, float | None, float | None, float | None], value:
 def test_a_hint_is_told_in_plain_words_first(hint, words, expects):
     deck = load_game("pepper").deck
     assert headline(hint, deck.suits, deck.ranks) == words
-    assert expectation(hint) == expects
+    assert expectation(hint, teams=False) == expects
+    assert expectation(hint, teams=True) == expects.replace("the average of the others", "the other team")
 
 
 def test_a_hint_can_be_said_without_points():

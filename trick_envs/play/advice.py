@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from trick_envs.engine.game import Game
+from trick_envs.engine.registry import game_type
 from trick_envs.play.hints import CardHint, Hint
 from trick_envs.view import TableView
 from trick_envs.view.words import card_words, counted
@@ -75,18 +76,17 @@ def outlook(hint: Hint, teams: bool) -> str:
     """
     if hint.value is None:
         return ""
-    whole = round(abs(hint.value))
-    others = "the other team" if teams else "the average of the others"
+    whole, others = round(abs(hint.value)), others_of(teams)
     if whole == 0:
         return f"this deal looks even between you and {others}"
     return f"expect to end this deal {counted(whole, 'point')} {'ahead of' if hint.value > 0 else 'behind'} {others}"
 
 
 def card_figures(card: CardHint) -> str:
-    """What is thought of a card, in words: ``policy 99 %, search −0.4 ± 0.2 points``."""
-    told = [] if card.probability is None else [f"policy {percent(card.probability)}"]
+    """What is thought of a card, in words: ``trained player 99 %, looking ahead −0.4 ± 0.2 points``."""
+    told = [] if card.probability is None else [f"trained player {percent(card.probability)}"]
     if card.advantage is not None:
-        told.append(f"search {points(card.advantage)} ± {card.error or 0.0:.1f} points")
+        told.append(f"looking ahead {points(card.advantage)} ± {card.error or 0.0:.1f} points")
     return ", ".join(told)
 
 
@@ -95,17 +95,20 @@ def points(number: float) -> str:
     return f"{round(number, 1) + 0.0:+.1f}".replace("-", "−").replace("+0.0", "0.0")
 
 
-def margin(expected: float) -> str:
+def others_of(teams: bool) -> str:
+    """With whom a seat's points are compared; ``teams``: whether two play against two."""
+    return "the other team" if teams else "the average of the others"
+
+
+def margin(expected: float, teams: bool) -> str:
     """How far ahead of the others a seat is expected to end: ``2.0 points ahead of the average of the others``."""
-    by = abs(round(expected, 1))
-    if by == 0.0:
-        return "level with the average of the others"
-    return f"{by:.1f} points {'ahead of' if expected > 0 else 'behind'} the average of the others"
+    by, others = abs(round(expected, 1)), others_of(teams)
+    return f"{by:.1f} points {'ahead of' if expected > 0 else 'behind'} {others}" if by else f"level with {others}"
 
 
-def expectation(hint: Hint) -> str:
+def expectation(hint: Hint, teams: bool) -> str:
     """How this deal is expected to end, in one sentence with a figure; empty without a policy."""
-    return "" if hint.value is None else f"expect to end this deal {margin(hint.value)}"
+    return "" if hint.value is None else f"expect to end this deal {margin(hint.value, teams)}"
 
 
 def hint_data(hint: Hint, game: Game) -> dict[str, Any]:
@@ -121,7 +124,7 @@ def hint_data(hint: Hint, game: Game) -> dict[str, Any]:
     return {
         **data,
         "headline": headline(hint, deck.suits, deck.ranks),
-        "expectation": expectation(hint),
+        "expectation": expectation(hint, game.type.teams),
         "plain": plain(hint, deck.suits, deck.ranks),
         "outlook": outlook(hint, game.type.teams),
     }
@@ -129,7 +132,7 @@ def hint_data(hint: Hint, game: Game) -> dict[str, Any]:
 
 def summary(view: TableView, advice: Advice) -> str:
     """The advice in a sentence or two."""
-    told = [headline(advice.hint, view.suits, view.ranks), expectation(advice.hint)]
+    told = [headline(advice.hint, view.suits, view.ranks), expectation(advice.hint, game_type(view.game).teams)]
     return " ".join(f"{each[:1].upper()}{each[1:]}." for each in told if each)
 
 

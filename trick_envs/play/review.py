@@ -213,7 +213,8 @@ class Review:
             told = f"{sentence(decision.mark)}: {told}" if decision.mark else sentence(told)
         if decision.expected is None:
             return told
-        return f"{told} Before this play, the seat could expect to end the deal {margin(decision.expected)}."
+        expected = margin(decision.expected, self.game.type.teams)
+        return f"{told} Before this play, the seat could expect to end the deal {expected}."
 
     def _unjudged(self, seat: int) -> bool:
         return any(one.loss is None for one in self.decisions if one.seat == seat)

@@ -64,7 +64,7 @@ def _rows(view: TableView) -> tuple[Row, ...]:
     parts = ["first half", "second half"]
     return (
         Row("trump", suit=now["trump"], strong=True, about=about,
-            words=f"trump: {suit_name(now['trump'])}; half {half}, {left[half - 1]} tricks left in it"),
+            words=f"trump: {suit_name(now['trump'])}; {parts[half - 1]}, {counted(left[half - 1], 'trick')} left"),
         Row("to be won", note=f"stock {now['stock']}", cards=tuple(now["upturned"]), about=about),
         *(
             Row(parts[i], f"{left[i]} left" if left[i] else "done", strong=i + 1 == half, small=i + 1 != half,

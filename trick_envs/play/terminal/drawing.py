@@ -131,7 +131,7 @@ class Drawing:
     # --- the hand ---------------------------------------------------------------------------------------------------
 
     def hand(self, view: TableView, found: Sequence[Choice], selected: int, advice: Advice | None, width: int) -> Text:
-        """The cards to choose from, each with its number, and with advice what policy and search think of it.
+        """The cards to choose from, each with its number, and with advice how good it is.
 
         Args:
             view: the table.
@@ -156,12 +156,12 @@ class Drawing:
         return Text("\n").join(lines)
 
     def _hints(self, advice: Advice, hints: Sequence[CardHint | None], cell: int) -> list[Text]:
-        """What policy and search think of some cards."""
+        """How often the trained player would play some cards, and by how many points each is better looking ahead."""
         found, rows = advice.hint, []
         if len(found.sources) > 1:
-            rows.append(self._row("policy", [_bar(hint, cell) for hint in hints]))
+            rows.append(self._row("trained", [_bar(hint, cell) for hint in hints]))
         if len(found.cards) > 1:
-            rows.append(self._row("search", [_gain(found, hint, cell) for hint in hints]))
+            rows.append(self._row("points", [_gain(found, hint, cell) for hint in hints]))
             rows.append(self._row("+-", [_error(hint, cell) for hint in hints]))
         return rows
 

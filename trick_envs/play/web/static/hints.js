@@ -37,14 +37,14 @@ export function renderValues() {
   if ($("values").hidden) return;
   const trained = hints.sources.length > 1;
   const cards = [...hints.cards].sort((one, other) => (other.probability ?? 0) - (one.probability ?? 0) || (other.advantage ?? -99) - (one.advantage ?? -99));
-  const heads = ["Card", ...(trained ? ["Trained player"] : []), "Search, points"];
+  const heads = ["Card", ...(trained ? ["Trained player"] : []), "Looking ahead, points"];
   $("values-table").replaceChildren(h("table", {},
     h("thead", {}, h("tr", {}, ...heads.map((name, index) => h("th", { scope: "col", class: index ? "number" : null }, name)))),
     h("tbody", {}, ...cards.map((card) => h("tr", { class: card.kind === hints.search ? "you" : null },
       h("th", { scope: "row" }, about.cards[card.kind].words),
       trained ? h("td", { class: "number" }, percent(card.probability)) : null,
       h("td", { class: "number" }, card.advantage === null ? "–" : signed(card.advantage, 1), card.error ? ` ± ${card.error.toFixed(1)}` : ""))))));
-  $("values-from").textContent = `Search: points better or worse than the trained player’s card. From what you know; ${hints.sources.join(", ")}.`;
+  $("values-from").textContent = `Looking ahead: points better or worse than the trained player’s card. From what you know; ${hints.sources.join(", ")}.`;
 }
 
 /** What is told of a card besides its name. */
@@ -58,7 +58,7 @@ export function hintMark(hint) {
   const { hints } = state;
   if (!state.figures) {
     const star = hint.kind === hints.search ? "★" : hint.kind === hints.baseline ? "☆" : "";
-    return star ? h("span", { class: "hint star", "aria-hidden": "true" }, star) : null;
+    return star ? h("span", { class: `hint star${star === "★" ? " best" : ""}`, "aria-hidden": "true" }, star) : null;
   }
   const bar = h("span", { class: "bar" }, h("span", {}));
   bar.firstElementChild.style.inlineSize = `${100 * (hint.probability ?? 0)}%`;
