@@ -108,7 +108,7 @@ def check_whole(text: str) -> Page:
 
 
 def number(points: float) -> str:
-    return f"{points:+g}" if points else "0"
+    return f"{points:+g}".replace("-", "−") if points else "0"
 
 
 def pages_of(text: str) -> dict[str, str]:
@@ -275,7 +275,8 @@ def test_the_report_replays_the_best_and_the_worst_deal_of_the_final_evaluation(
         assert found.own == points[found.deal, seat, seat]
         assert found.theirs == np.delete(points[found.deal, :3, seat], seat).mean()
         assert f"The {which} deal: number {found.deal + 1} of {deals}. As player_{seat}, the policy scores" in text
-        assert f"scores {number(found.own)}; {opponent} scores {found.theirs:+.1f} there" in text
+        theirs = f"{found.theirs:+.1f}".replace("-", "−")
+        assert f"scores {number(found.own)}; {opponent} scores {theirs} there" in text
         more = f"{abs(found.own - found.theirs):.1f} points {'more' if which == 'best' else 'less'}"
         assert f"the mean of the 2 games in which the policy sits elsewhere: {more}" in text
 

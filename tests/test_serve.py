@@ -29,8 +29,9 @@ pytest.importorskip("onnxruntime")
 from starlette.testclient import TestClient
 
 from trick_envs.agents import make_agent
+from trick_envs.agents.pretrained import pretrained_file
 from trick_envs.engine.deal import Deal
-from trick_envs.engine.registry import load_game
+from trick_envs.engine.registry import game_type, load_game
 from trick_envs.engine.state import PHASES
 from trick_envs.matches.events import number_of_plays
 from trick_envs.matches.loop import play_match
@@ -445,6 +446,25 @@ def test_a_server_on_all_addresses_answers_to_every_one_of_them(monkeypatch):
         assert client.get("/", headers={"host": host}).status_code == 400, host
     loopback = TestClient(make_app(), base_url=ADDRESS)
     assert loopback.get("/", headers={"host": "192.168.7.9:8000"}).status_code == 400
+
+
+def test_a_policy_of_ones_own_is_an_opponent_in_its_game_alone(tmp_path):
+    """The server is told of the file; a page can name no other."""
+    file = tmp_path / "policy.onnx"
+    file.write_bytes(pretrained_file(game_type("pepper"), 4).read_bytes())
+    client = TestClient(Api("pepper", policies=[file]).application(LOOPBACK), base_url=ADDRESS)
+    assert client.get("/api/choices").json()["policies"] == [{"spec": str(file), "game": "pepper", "players": 4}]
+
+    def asked(**body: Any) -> Any:
+        return client.post("/api/games", json={"opponents": str(file), **body}, headers={"origin": ADDRESS})
+
+    found = asked(game="pepper", num_players=4, seed=1)
+    assert found.json()["game"]["players"] == ["you", *[str(file)] * 3]
+    for body in ({"game": "pepper", "num_players": 5}, {"game": "donguri"}, {"opponents": f"{file}x"}):
+        assert asked(**body).status_code == 400
+    file.write_bytes(b"")
+    with pytest.raises(ValueError, match=r"policy\.onnx: not a policy of trick_envs"):
+        make_app(policies=[file])
 
 
 # --- games on disk ----------------------------------------------------------------------------------------------------

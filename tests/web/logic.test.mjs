@@ -67,6 +67,7 @@ test("a retry says by how much a card is better, and how far from the best", () 
 test("strengths have words, and untrained games have no trained ones", () => {
   assert.equal(strengthOf("pretrained"), "strong");
   assert.equal(strengthOf("ismcts:77"), "ismcts:77");
+  assert.equal(strengthOf("runs/mine/first/policy.onnx"), "first/policy.onnx");
   assert.deepEqual(strengths(false).map(([word]) => word), ["beginner", "casual", "good"]);
 });
 

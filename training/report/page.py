@@ -215,7 +215,7 @@ def _cross(run: Finished) -> list[dict[str, Any]]:
             "name": player,
             "cells": [
                 {
-                    "margin": f"{found[0]:+.2f}",
+                    "margin": _signed(found[0]),
                     "half_width": f"± {found[1]:.2f}",
                     "shade": round(45 * abs(found[0]) / largest),
                     "better": found[0] > 0,
@@ -241,8 +241,8 @@ def _shown(run: Finished, which: str, shown: Shown) -> dict[str, Any]:
         "deals": run.evaluation["results"][0]["deals"],
         "opponent": shown.opponent,
         "seat": seat_name(found.seat),
-        "own": f"{found.own:+g}" if found.own else "0",
-        "theirs": f"{found.theirs:+.1f}",
+        "own": f"{found.own:+g}".replace("-", "−") if found.own else "0",
+        "theirs": _signed(found.theirs, 1),
         "more": f"{abs(more):.1f} points {'more' if more >= 0 else 'less'}",
         "elsewhere": len(seatings(run.game)) - 1,
     }
@@ -301,8 +301,13 @@ def _chart(draw: Callable[[Any], None], size: tuple[float, float] = LARGE) -> Ma
     return Markup(svg.replace("xlink:href", "href"))
 
 
+def _signed(points: float, digits: int = 2) -> str:
+    """Points with their sign: ``+0.25``, ``−1.00``."""
+    return f"{points:+.{digits}f}".replace("-", "−")
+
+
 def _margin(margin: float, half_width: float) -> str:
-    return f"{margin:+.2f} ± {half_width:.2f}"
+    return f"{_signed(margin)} ± {half_width:.2f}"
 
 
 def _duration(seconds: float) -> str:

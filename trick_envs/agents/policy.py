@@ -121,6 +121,19 @@ def _metadata(graph: Graph) -> dict[str, Any]:
     return found
 
 
+def made_for(path: Path) -> tuple[str, int]:
+    """The name of the game, and the number of players, for which a policy file was made.
+
+    Raises:
+        ValueError: if there is no such file, or it is no policy.
+    """
+    try:
+        found = _metadata(read_graph(read_policy_file(path)))
+    except GraphError as error:
+        raise InputError(f"{path}: not a policy of trick_envs: {error}") from error
+    return found["game"], found["num_players"]
+
+
 def _rows_at_once(graph: Graph, game: Game, size: int) -> int:
     """How many rows the policy may judge at once.
 

@@ -156,6 +156,10 @@ def serve(
             "--allowed-host", help="A further name to answer to: of a tunnel or a proxy in front. Repeatable."
         ),
     ] = None,
+    opponent: Annotated[
+        list[Path] | None,
+        typer.Option("--opponent", help="A policy file that the page offers as an opponent in its game. Repeatable."),
+    ] = None,
 ) -> None:
     """Play and look at replays in the browser."""
     from trick_envs.play.web import serve as run_server
@@ -164,4 +168,4 @@ def serve(
         more = "  (Ctrl-C stops the server)" if text.startswith("http") else ""
         out.print(f"{text}{more}", highlight=False, soft_wrap=True)
 
-    run_server(game, host, port, not no_browser, folder, tell, allowed_host or ())
+    run_server(game, host, port, not no_browser, folder, tell, allowed_host or (), opponent or ())

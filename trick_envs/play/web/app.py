@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from anyio import CapacityLimiter
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
+from starlette.requests import Request
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
+from trick_envs.agents.policy import made_for
 from trick_envs.engine.registry import game_type
 from trick_envs.play.web.games import Games
 from trick_envs.play.web.http import (
@@ -49,6 +52,7 @@ def make_app(
     any_address: bool = False,
     folder: Path | None = None,
     prepare: bool = False,
+    policies: Sequence[Path] = (),
 ) -> Starlette:
     """The server as an ASGI application.
 
@@ -58,11 +62,12 @@ def make_app(
         any_address: whether it may also be asked under any address in numbers, as on a server that listens on all.
         folder: where games are saved; ``None``: they last as long as the server runs.
         prepare: whether a game's advisor is made ready when it is dealt first.
+        policies: files that may be chosen as opponents, each in the game that it was made for.
 
     Raises:
-        ValueError: if there is no such game.
+        ValueError: if there is no such game, or a file holds no policy.
     """
-    return Api(game_type(first).name, folder, prepare).application(hosts, any_address)
+    return Api(game_type(first).name, folder, prepare, policies).application(hosts, any_address)
 
 
 class Api:
@@ -72,18 +77,26 @@ class Api:
         first: the game that is dealt if the page names none.
         folder: where games are saved; ``None``: they last as long as the server runs.
         prepare: whether a game's advisor is made ready when it is dealt first.
+        policies: files that may be chosen as opponents.
     """
 
-    def __init__(self, first: str, folder: Path | None = None, prepare: bool = False) -> None:
-        self.first = first
+    def __init__(
+        self, first: str, folder: Path | None = None, prepare: bool = False, policies: Sequence[Path] = ()
+    ) -> None:
+        self.first, self.policies = first, {str(path): made_for(path) for path in policies}
         self.threads, thinking = CapacityLimiter(THREADS), CapacityLimiter(THINKING)
         self.replays = Replays(self.threads, thinking)
-        self.games = Games(first, folder, self.replays, self.threads, thinking, prepare)
+        self.games = Games(first, folder, self.replays, self.threads, thinking, prepare, self.policies)
+
+    def choices(self, request: Request) -> Any:
+        """The games, what may be chosen for each, and the policies that this server offers."""
+        own = [{"spec": spec, "game": game, "players": n} for spec, (game, n) in self.policies.items()]
+        return {**choices(self.first), "policies": own}
 
     def application(self, hosts: Sequence[str], any_address: bool = False) -> Starlette:
         """The ASGI application."""
         api = [
-            Route("/choices", answer(lambda request: choices(self.first), self.threads)),
+            Route("/choices", answer(self.choices, self.threads)),
             Route("/guides/{game}", answer(show_guide, self.threads)),
             *self.games.routes(),
             *self.replays.routes(),

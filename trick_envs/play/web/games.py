@@ -6,9 +6,10 @@ import base64
 import hashlib
 import secrets
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from anyio import CapacityLimiter
@@ -57,6 +58,7 @@ class Games:
         replays: the records that are looked at: games go on from them.
         threads, thinking: for plays and for hints.
         prepare: whether the advisor of a game is made ready when it is dealt first, so that a first hint comes soon.
+        policies: files that may be chosen as opponents: the game and the number of players of each.
 
     Attributes:
         kept: the games that are played now.
@@ -71,7 +73,9 @@ class Games:
         threads: CapacityLimiter,
         thinking: CapacityLimiter,
         prepare: bool = False,
+        policies: Mapping[str, tuple[str, int]] = MappingProxyType({}),
     ) -> None:
+        self._policies = policies
         self.first, self.replays, self.threads, self.thinking, self._prepares = (
             first,
             replays,
@@ -165,8 +169,12 @@ class Games:
         opponents = asked.get("opponents")
         if opponents is None and asked.get("replay") is not None:
             opponents = self.replays.kept.get(asked["replay"]).opponents(seat)
-        players = seated(seat, chosen_opponents(match.game, opponents))
-        return self._opened(request, Session(match, players, named=True))
+        players = seated(seat, chosen_opponents(match.game, opponents, self._policies))
+        try:
+            session = Session(match, players, named=True)
+        except ValueError as error:  # a file that has changed since
+            raise ApiError(400, f"opponents: {error}") from None
+        return self._opened(request, session)
 
     def _match(self, asked: dict[str, Any]) -> Match:
         if asked.get("replay") is not None:
@@ -381,13 +389,14 @@ def watching_name(game: str) -> str:
     return base64.urlsafe_b64encode(hashlib.sha256(f"watch {game}".encode()).digest()[:9]).decode()
 
 
-def chosen_opponents(game: Game, asked: Any) -> list[str]:
-    """The players of the other seats, clockwise from the person's left."""
+def chosen_opponents(game: Game, asked: Any, policies: Mapping[str, tuple[str, int]]) -> list[str]:
+    """The players of the other seats, clockwise from the person's left, by spec or one of these files."""
+    own = [spec for spec, table in policies.items() if table == (game.name, game.num_players)]
     others = game.num_players - 1
     listed = asked if isinstance(asked, list) else [default_player(game) if asked is None else asked] * others
     if len(listed) != others:
         raise ApiError(400, f"opponents: expected one player, or a list of {others}, clockwise from your left")
-    specs = [checked_player(spec) for spec in listed]
+    specs = [spec if spec in own else checked_player(spec) for spec in listed]
     if any(spec.startswith(PRETRAINED) for spec in specs) and game.num_players not in pretrained_players(game.type):
         raise ApiError(400, f"opponents: no trained policy comes with {game.name} for {game.num_players} players")
     return specs

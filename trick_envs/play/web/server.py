@@ -33,6 +33,7 @@ def serve(
     folder: Path | None,
     tell: Callable[[str], None],
     allowed: Sequence[str] = (),
+    policies: Sequence[Path] = (),
 ) -> None:
     """Serves until it is stopped.
 
@@ -44,13 +45,14 @@ def serve(
         folder: where games are saved; ``None``: ``games`` in the user's data folder.
         tell: gets the address, and that games cannot be saved if so.
         allowed: further names under which it may be asked: of a tunnel or a proxy in front.
+        policies: files that may be chosen as opponents.
 
     Raises:
         OSError: if the port is taken.
-        ValueError: if there is no such game.
+        ValueError: if there is no such game, or a file holds no policy.
     """
     folder = folder or data_root() / "games"
-    app = make_app(game or FIRST, [*allowed_hosts(host), *allowed], host in ALL, folder, prepare=True)
+    app = make_app(game or FIRST, [*allowed_hosts(host), *allowed], host in ALL, folder, True, policies)
     found = _bind(host, port)
     address = f"http://{_shown(host)}:{found.getsockname()[1]}/" + (f"?game={game}" if game else "")
     tell(address)

@@ -12,9 +12,9 @@ const RATIO = 1.4; // height of a card, in widths
 const PILL = 17; // height of a word at a card
 const AROUND = { 1: [0, 1, 0], 2: [1, 0, 1], 3: [1, 1, 1], 4: [1, 2, 1], 5: [1, 3, 1], 6: [1, 4, 1] };
 
-/** The strength of a player in a word, or its spec. */
+/** The strength of a player in a word, or its spec; of a file the end of its path. */
 export function strengthOf(spec) {
-  return Object.keys(STRENGTHS).find((word) => STRENGTHS[word] === spec) ?? spec;
+  return Object.keys(STRENGTHS).find((word) => STRENGTHS[word] === spec) ?? (spec.endsWith(".onnx") ? spec.split(/[/\\]/).slice(-2).join("/") : spec);
 }
 
 /** The strengths that a player can have where a policy has been trained or not, the weakest first: [word, spec]. */

@@ -12,8 +12,10 @@ export async function drawStart({ play, learn, openGame, change }) {
   const { games } = await ask("/api/games");
   const going = toContinue(games);
   const strength = h("select", { id: "strength", onchange: () => localStorage.setItem("strength", $("strength").value) },
-    ...strengths(true).map(([word]) => option(word, word)));
+    ...strengths(true).map(([word]) => option(word, word)),
+    ...state.choices.policies.map(({ spec, game, players }) => option(spec, `${strengthOf(spec)}: ${state.choices.games.find((one) => one.name === game)?.title ?? game}, ${players} players`)));
   strength.value = localStorage.getItem("strength") || "strong";
+  if (!strength.value) strength.value = "strong"; // a file that is offered no more
   $("start").replaceChildren(
     h("div", { class: "welcome" },
       h("div", {}, h("h2", {}, "Which game?"), h("p", {}, "Card games with tricks, against trained opponents. Learn one in a guided first deal; afterwards a review shows what could have been better.")),
@@ -34,12 +36,14 @@ function countsOf(players) {
   return first === last ? `${first}` : last - first + 1 === players.length ? `${first} to ${last}` : players.join(", ");
 }
 
-/** A game as it was chosen last time, with the strength that is chosen now. */
+/** A game as it was chosen last time, with the strength that is chosen now; a policy of one's own has a table of its own. */
 export function remembered(game) {
   const count = game.default_players;
   const word = localStorage.getItem("strength") || "strong";
+  const own = state.choices.policies.find((one) => one.spec === word);
+  if (own?.game === game.name) return { game: game.name, num_players: own.players, opponents: own.spec };
   const known = Object.fromEntries(strengths(game.pretrained.includes(count)));
-  return { game: game.name, opponents: known[word] ?? "ismcts:1000" };
+  return { game: game.name, opponents: known[own ? "strong" : word] ?? "ismcts:1000" };
 }
 
 function option(value, text) {
@@ -84,8 +88,10 @@ function fillSeats() {
 
 /** The strengths that a player can have, the weakest first; then specs that have no word. */
 function fillStrengths(select, ...more) {
-  const trained = chosenGame().pretrained.includes(Number($("players").value));
-  select.replaceChildren(...strengths(trained).map(([word, spec]) => option(spec, word)), ...more,
+  const players = Number($("players").value);
+  const trained = chosenGame().pretrained.includes(players);
+  const own = state.choices.policies.filter((one) => one.game === chosenGame().name && one.players === players);
+  select.replaceChildren(...strengths(trained).map(([word, spec]) => option(spec, word)), ...own.map(({ spec }) => option(spec, strengthOf(spec))), ...more,
     h("optgroup", { label: "other …" }, ...OTHERS.map((spec) => option(spec, spec))));
 }
 
