@@ -252,6 +252,27 @@ def test_a_match_that_was_left_goes_on_as_it_was(file):
     assert (again.seat, again.players) == (session.seat, session.players)
 
 
+@pytest.mark.parametrize("player", ["os:getcwd", "program:/bin/true", "llm:m@http://127.0.0.1:9"])
+def test_a_saved_match_runs_no_code_of_a_stranger(file, player):
+    start("donguri", file).save()
+    record = json.loads(file.read_text())
+    record["players"][1] = player
+    file.write_text(json.dumps(record))
+    with pytest.raises(ValueError, match="which a record from a stranger must not do: give --trust"):
+        Session.resume(file)
+    result = testing.CliRunner().invoke(command, ["play", "--resume", "--trust", "--record", str(file)])
+    assert "--trust" not in str(result.exception)  # it was asked to play
+
+
+@pytest.mark.parametrize("count", [-1, True, 2.0, 10**30, float("nan"), "1", [1], None])
+@pytest.mark.parametrize("key", ["start_number", "taken_back"])
+def test_counts_of_a_saved_match_that_are_none_are_told(file, key, count):
+    start("donguri", file).save()
+    file.write_text(json.dumps({**json.loads(file.read_text()), key: count}))
+    with pytest.raises(ValueError, match="'taken_back' and 'start_number' count plays"):
+        Session.load(file)
+
+
 def test_a_player_that_fails_ends_the_application_with_its_error(file):
     session = start("donguri", file)
     session.choose = lambda: 1 // 0  # type: ignore[method-assign]

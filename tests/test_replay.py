@@ -206,3 +206,13 @@ def test_what_a_record_has_to_have_is_named() -> None:
     ):
         with pytest.raises(InputError, match=message):
             replay({**record, **change})
+
+
+@pytest.mark.parametrize("hands", [[1, 2, 3], [None] * 3, "abc", [{}, [], []], [[], [], "2G"]], ids=repr)
+@pytest.mark.parametrize("stock", [True, 3, {"2G": 1}, "2G"], ids=repr)
+def test_hands_and_stock_that_are_no_lists_of_cards_are_told(hands: Any, stock: Any) -> None:
+    for wrong in ({"hands": hands}, {"stock": stock}):
+        record = greedy_match("pepper", 3, num_deals=1)
+        record["deals"][0].update(wrong)
+        with pytest.raises(InputError, match=r"deals\[0\]: "):
+            replay(record)

@@ -41,6 +41,7 @@ from trick_envs.matches.viewing import match_view
 from trick_envs.play.hints import advisor_of
 from trick_envs.play.players import Player, is_allowed
 from trick_envs.play.review import duplicate
+from trick_envs.play.saved import SameCards, SavedGames
 from trick_envs.play.session import Session, seated
 from trick_envs.play.web.app import Api, make_app
 from trick_envs.play.web.export import SIZES, elements, replay_page
@@ -542,6 +543,48 @@ def test_a_damaged_file_is_left_out_of_the_list_and_said_when_it_is_opened(tmp_p
     reply = again.get(f"/games/{names[0]}")
     assert reply.status_code == 409
     assert "not saved by trick play" in reply.json()["error"]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"score": [float("nan")] * 3}, {"score": "abc"}, {"num_players": 3.0}, {"winners": {}}, {"taken_back": []},
+     {"winners": [7]}, {"num_deals": float("inf")}],
+    ids=str,
+)  # fmt: skip
+def test_a_saved_game_with_edited_numbers_is_left_out_of_the_list(tmp_path, wrong):
+    """JSON of a page has no NaN: one such file, and the whole list was an error."""
+    found = Browser(tmp_path)
+    about, frame = found.deal(game="donguri", num_players=3)
+    found.play(about, frame, frame["legal"][0])
+    file = next(tmp_path.glob(f"*/{about['id']}.json"))
+    assert len(found.get("/games").json()["games"]) == 1
+    file.write_text(json.dumps({**json.loads(file.read_text()), **wrong}))
+    os.utime(file, ns=(1, 1))
+    assert found.get("/games").json() == {"games": []}
+
+
+def test_what_is_no_file_is_no_saved_game(tmp_path):
+    found = Browser(tmp_path)
+    about, frame = found.deal(game="donguri", num_players=3)
+    found.play(about, frame, frame["legal"][0])
+    own = next(tmp_path.glob(f"*/{about['id']}.json")).parent
+    (own / "folder000000.json").mkdir()
+    (own / "circle000000.json").symlink_to("circle000000.json")
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(own / "waits0000000.json")  # nobody writes into it
+    assert [one["id"] for one in found.get("/games").json()["games"]] == [about["id"]]
+
+
+@pytest.mark.parametrize(
+    "text", ["[]", "{}", "null", '{"first": 3, "games": []}', '{"first": "a", "games": [[]]}', "{"]
+)
+def test_a_damaged_link_to_the_same_cards_leads_nowhere(tmp_path, text):
+    games = SavedGames(tmp_path)
+    name = games.share("a" * 12).name
+    assert games.shared(name) == SameCards(name, "a" * 12, ())
+    next(tmp_path.glob("same/*")).write_text(text)
+    assert games.shared(name) is None
+    assert games.results(name, "") == []
 
 
 def test_the_game_left_longest_ago_makes_room(tmp_path, monkeypatch):

@@ -14,7 +14,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator, model_validator
 
 from trick_envs.agents import make_agent
-from trick_envs.agents.spec import parse_spec
+from trick_envs.agents.spec import runs_code
 from trick_envs.engine.game import Game
 from trick_envs.engine.registry import game_names, load_game
 from trick_envs.errors import InputError
@@ -113,12 +113,6 @@ class RunConfig(BaseModel):
 
 class ConfigError(InputError):
     """An invalid config; the message names every wrong key and what is allowed."""
-
-
-def runs_code(spec: str) -> bool:
-    """Whether the spec of a player names a program, a Python function, or a service: whatever else has a colon."""
-    parsed = parse_spec(spec)
-    return parsed.policy is None and parsed.method is None and ":" in spec
 
 
 def load_config(path: Path, overrides: list[str] | None = None, trust: bool = False) -> RunConfig:

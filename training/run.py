@@ -24,13 +24,14 @@ from stable_baselines3.common.utils import LinearSchedule
 
 import trick_envs
 from training.callbacks import DuplicateEval, ExactCheckpoint, Snapshots, save_model, snapshots
-from training.config import RunConfig, dump_config, load_config, runs_code
+from training.config import RunConfig, dump_config, load_config
 from training.initial import load_initial
 from training.network import NetworkAgent, suit_network
 from training.report.deals import best_and_worst
 from training.report.provenance import provenance
 from training.self_play import SelfPlayPPO, SelfPlayVecEnv, one_thread, self_play_env
 from trick_envs.agents import make_agent
+from trick_envs.agents.spec import runs_code
 from trick_envs.cli.progress import progress_bar
 from trick_envs.engine.game import Game
 from trick_envs.errors import InputError, TrickEnvsError

@@ -110,6 +110,12 @@ def parse_spec(text: str) -> Spec:
     return Spec(text, policy, sample, BEST_METHOD if found[1] == "search" else found[1], int(found[2]))
 
 
+def runs_code(spec: str) -> bool:
+    """Whether the spec of a player names a program, a Python function, or a service: whatever else has a colon."""
+    parsed = parse_spec(spec)
+    return parsed.policy is None and parsed.method is None and ":" in spec
+
+
 def make_agent(spec: str, game: Game, seed: int = 0, files: PolicyFiles | None = None) -> Agent:
     """A player from its spec.
 

@@ -67,6 +67,9 @@ def play(
         Path | None, output_file("--record", "For the record; a new file in runs/play by default.")
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue the match of --record.")] = False,
+    trust: Annotated[
+        bool, typer.Option("--trust", help="With --resume: let the players be programs or Python functions.")
+    ] = False,
     pause: Annotated[float, typer.Option("--pause", min=0.0, help="Seconds for which a finished trick stays.")] = 2.0,
     symbols: Annotated[bool, typer.Option("--symbols/--letters", help="How suits are written.")] = False,
 ) -> None:
@@ -77,7 +80,7 @@ def play(
         raise InputError("name a game, such as pepper (or --resume with a --record)")
     if resume and (record is None or any(given is not None for given in (num_players, opponents, seed, num_deals))):
         raise InputError("--resume needs the --record of a match, which goes on with its own players and deals")
-    play_match(game, num_players, seat, opponents, seed, num_deals, record, symbols, pause)
+    play_match(game, num_players, seat, opponents, seed, num_deals, record, symbols, pause, trust)
 
 
 @app.command()

@@ -57,11 +57,11 @@ def action_number(action: Any) -> int:
     Raises:
         InvalidAction: if it is not one whole number. ``True`` is none.
     """
-    if type(action) is int or isinstance(action, np.integer):
+    if type(action) is int or (isinstance(action, np.integer) and not isinstance(action, np.timedelta64)):
         return int(action)
     array = _whole_numbers(action)
     if array is None or array.size != 1:
-        raise InvalidAction(f"action: expected one whole number, such as 3 or np.array([3]), not {action!r}")
+        raise InvalidAction(f"action: expected one whole number, such as 3 or np.array([3]), not {_shown(action)}")
     return int(array.item())
 
 
@@ -83,20 +83,34 @@ def action_numbers(actions: npt.ArrayLike, count: int, whose: str = "actions") -
 
 
 def _whole_numbers(given: Any) -> npt.NDArray[np.integer] | None:
-    """As an array, if it holds nothing else."""
-    try:
-        array = np.asarray(given)
-    except (TypeError, ValueError):  # such as rows of different lengths
+    """As an array, if it holds nothing else: no truth values in a list, no bytes of a text, nothing that is masked."""
+    if isinstance(given, (list, tuple)) and any(isinstance(one, (bool, np.bool_)) for one in given):
         return None
-    return array if array.dtype.kind in "iu" else None
+    if isinstance(given, (bytes, bytearray, memoryview)) or np.ma.is_masked(given):
+        return None
+    array = _array(given)
+    return array if array is not None and array.dtype.kind in "iu" else None
+
+
+def _array(given: Any) -> npt.NDArray[Any] | None:
+    try:
+        return np.asarray(given)
+    except Exception:  # rows of different lengths, a tensor without numbers, a masked number: whatever a library raises
+        return None
 
 
 def _described(given: Any) -> str:
+    array = _array(given)
+    return _shown(given) if array is None else f"shape {array.shape} of {array.dtype}"
+
+
+def _shown(given: Any) -> str:
+    """Something in a line of a message."""
     try:
-        array = np.asarray(given)
-    except (TypeError, ValueError):
-        return repr(given)
-    return f"shape {array.shape} of {array.dtype}"
+        text = " ".join(repr(given).split())
+    except Exception:  # an integer of more than 4,300 digits, or whatever another class raises
+        return f"a {type(given).__name__}"
+    return text if len(text) <= 200 else f"{text[:200]}…"
 
 
 def whole_number(number: Any, low: int, high: float, name: str, what: str = "a whole number") -> int:
@@ -107,7 +121,7 @@ def whole_number(number: Any, low: int, high: float, name: str, what: str = "a w
     """
     if not is_whole(number, low, high):
         span = f"{low} or more" if high == math.inf else f"{low:,} to {high:,}"
-        raise InputError(f"{name}: expected {what} of {span}, not {number!r}")
+        raise InputError(f"{name}: expected {what} of {span}, not {_shown(number)}")
     return int(number)
 
 
@@ -121,7 +135,7 @@ def seat_or_agent(seat: Any, players: int) -> int:
     named = {f"player_{number}": number for number in range(players)}
     number = named.get(seat) if isinstance(seat, str) else seat
     if not is_whole(number, 0, players - 1):
-        raise InputError(f"seat: expected a seat of 0 to {players - 1} or an agent, not {seat!r}")
+        raise InputError(f"seat: expected a seat of 0 to {players - 1} or an agent, not {_shown(seat)}")
     return int(number or 0)
 
 
@@ -133,7 +147,7 @@ def seat_numbers(seats: npt.ArrayLike, players: int, count: int) -> npt.NDArray[
     """
     array = _whole_numbers(seats)
     if array is None or array.shape not in ((), (count,)) or not ((array >= 0) & (array < players)).all():
-        raise InputError(f"seats: expected seats of 0 to {players - 1}, one or {count}, not {seats!r}")
+        raise InputError(f"seats: expected seats of 0 to {players - 1}, one or {count}, not {_shown(seats)}")
     return np.broadcast_to(array, (count,)).astype(np.int64)
 
 
@@ -149,5 +163,6 @@ def reward_mode(reward: str) -> int:
 
 
 def is_whole(number: Any, low: float, high: float) -> bool:
-    """Whether something is an integer of ``low … high``. ``True`` is none."""
-    return isinstance(number, (int, np.integer)) and not isinstance(number, bool) and bool(low <= number <= high)
+    """Whether something is an integer of ``low … high``. ``True`` is none, and neither is a span of time."""
+    whole = isinstance(number, (int, np.integer)) and not isinstance(number, (bool, np.timedelta64))
+    return whole and bool(low <= number <= high)

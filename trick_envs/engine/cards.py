@@ -220,6 +220,8 @@ class Deck:
         places = [(f"the hand of player_{seat}", hand, hand_size) for seat, hand in enumerate(hands)]
         places.append(("the stock", stock, self.size - hand_size * len(hands)))
         for place, held, _ in places:
+            if isinstance(held, str) or not isinstance(held, Sequence):
+                raise InputError(f"{place} is no list of cards")
             for text in held:
                 kind = self.parse(text)
                 if dealt[kind] == self.copies:

@@ -67,7 +67,8 @@ def why_illegal(game: Game, states: States, action: int) -> str:
     """Why the seat to act in ``states[0]`` may not name this action: the seat, the card, the rule."""
     deck, phase, seat = game.deck, int(states["phase"][0]), int(states["seat"][0])
     if not 0 <= action < game.num_actions:
-        return f"action {action} is no card: actions are 0 to {game.num_actions - 1}"
+        told = action if abs(action) < 1 << 64 else "of so many digits"
+        return f"action {told} is no card: actions are 0 to {game.num_actions - 1}"
     if phase == OVER:
         return f"the match is over: nobody plays {deck.format(action)}"
     card, who = deck.format(action), f"player_{seat}"

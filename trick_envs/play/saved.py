@@ -17,7 +17,7 @@ from typing import Any
 
 from trick_envs.engine.registry import game_type
 from trick_envs.errors import InputError
-from trick_envs.files import read_json, user_folder, write_json
+from trick_envs.files import is_list, is_number, read_json, user_folder, write_json
 from trick_envs.play.characters import PERSON
 from trick_envs.play.session import Session
 
@@ -193,8 +193,14 @@ class SavedGames:
         path = self._shared_file(name)
         if not _ID.fullmatch(name) or not path.is_file():
             return None
-        found = read_json(path)
-        return SameCards(name, found["first"], tuple(found["games"]))
+        try:
+            found = read_json(path)
+            first, games = found["first"], found["games"]
+            if isinstance(games, list) and all(isinstance(one, str) and _ID.fullmatch(one) for one in [first, *games]):
+                return SameCards(name, first, tuple(games))
+        except (ValueError, TypeError, KeyError, OSError) as error:
+            _LOG.warning("%s is no link (%s: %s)", path, type(error).__name__, error)
+        return None
 
     def join(self, name: str, game: str) -> None:
         """Adds a game to those of a link; of very many, the last ones are kept."""
@@ -226,6 +232,8 @@ class SavedGames:
     def _glance(self, path: Path) -> SavedGame | None:
         """A game at a glance, read again only if the file has changed."""
         try:
+            if not path.is_file():  # a pipe would be waited for
+                return None
             stamp = path.stat().st_mtime_ns
             with self._lock:
                 known = self._known.get(path)
@@ -234,7 +242,7 @@ class SavedGames:
                 with self._lock:
                     self._known[path] = known
             return known[1]
-        except FileNotFoundError:  # deleted just now
+        except OSError:  # deleted just now, or no file
             return None
 
 
@@ -243,11 +251,18 @@ def _read(path: Path) -> SavedGame | None:
         record = read_json(path)
         seat = record["players"].index(PERSON)
         plays = [who for deal in record["deals"] for who, _ in deal["actions"]][record.get("start_number", 0) :]
+        players, num_deals, winners = record["num_players"], record["num_deals"], record["winners"]
+        sound = (
+            is_number(players, int) and is_list(record["score"], players, int)
+            and (num_deals is None or is_number(num_deals, int)) and is_number(record.get("taken_back", 0), int)
+            and (winners is None or (is_list(winners, len(winners), int) and set(winners) <= set(range(players))))
+        )  # fmt: skip
+        if not sound:
+            raise InputError("numbers of players, deals and points that no record has")
         return SavedGame(
-            path.stem, record["game"], game_type(record["game"]).title, record["num_players"], record["num_deals"],
-            len(record["deals"]), seat, record["score"],
-            record["winners"] is not None or record.get("ended") is True, record["winners"],
-            record.get("taken_back", 0), seat in plays, path.stat().st_mtime,
+            path.stem, record["game"], game_type(record["game"]).title, players, num_deals, len(record["deals"]), seat,
+            record["score"], winners is not None or record.get("ended") is True, winners, record.get("taken_back", 0),
+            seat in plays, path.stat().st_mtime,
         )  # fmt: skip
     except (ValueError, TypeError, KeyError, AttributeError, InputError) as error:
         _LOG.warning("%s is no saved game (%s: %s)", path, type(error).__name__, error)

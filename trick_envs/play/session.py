@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from trick_envs.agents.pretrained import PRETRAINED, pretrained_file
+from trick_envs.agents.spec import runs_code
+from trick_envs.engine.arguments import is_whole
 from trick_envs.engine.game import Game
 from trick_envs.engine.positions import observe, why_illegal
 from trick_envs.engine.rng import MAX_SEED
@@ -97,11 +99,16 @@ class Session:
         return cls(Match(game, seed), seated(seat, specs * (others // len(specs))), file)
 
     @classmethod
-    def load(cls, file: Path, named: bool = False) -> Session:
-        """The match that a session has saved; ``named`` as above.
+    def load(cls, file: Path, named: bool = False, trust: bool = False) -> Session:
+        """The match that a session has saved.
+
+        Args:
+            file: the record.
+            named: as above.
+            trust: whether its players may be programs, Python functions or services.
 
         Raises:
-            ValueError: if the file holds none.
+            ValueError: if the file holds none, or such players.
         """
         try:
             record = read_json(file)
@@ -112,21 +119,29 @@ class Session:
         valid = isinstance(players, list) and all(isinstance(player, str) for player in players)
         if not valid or len(players) != match.game.num_players or players.count(PERSON) != 1:
             raise InputError(f"{file}: expected 'players', a spec for every seat and one {PERSON!r}, not {players!r}")
+        for player in players:
+            if runs_code(player) and not trust:
+                raise InputError(
+                    f"{file}: {player!r} runs a program or a Python function, or calls a service, which a record from "
+                    "a stranger must not do: give --trust if you trust this one"
+                )
         session = cls(match, players, file, named)
         counts = [record.get(key, 0) for key in ("taken_back", "start_number")]
-        session.taken_back, session.start_number = (count if isinstance(count, int) else 0 for count in counts)
+        if not all(is_whole(count, 0, most) for count, most in zip(counts, (1 << 53, session.number), strict=True)):
+            raise InputError(f"{file}: 'taken_back' and 'start_number' count plays: they are {counts!r:.200}")
+        session.taken_back, session.start_number = counts
         session.ended = record.get("ended") is True
         session.same_cards = str(record.get("same_cards", ""))
         return session
 
     @classmethod
-    def resume(cls, file: Path) -> Session:
-        """The match that a session has saved, to be played on.
+    def resume(cls, file: Path, trust: bool = False) -> Session:
+        """The match that a session has saved, to be played on; arguments as of ``load``.
 
         Raises:
             ValueError: if the file holds none, or one that is over.
         """
-        session = cls.load(file)
+        session = cls.load(file, trust=trust)
         if session.over:
             raise InputError(f"{file}: this match is over; 'trick replay' prints it")
         return session

@@ -18,7 +18,7 @@ from trick_envs.play.session import Session, default_player
 
 def play_match(
     game: str | None, num_players: int | None, seat: int, opponents: str | None, seed: int | None, deals: int | None,
-    record: Path | None, symbols: bool, pause: float,
+    record: Path | None, symbols: bool, pause: float, trust: bool = False,
 ) -> None:  # fmt: skip
     """Plays a match in the terminal, or as plain text if input or output is none, and saves its record.
 
@@ -29,7 +29,7 @@ def play_match(
     with console.status("compiling the game; the first time takes a while") if terminal else contextlib.nullcontext():
         if game is None:
             assert record is not None
-            session = Session.resume(record)
+            session = Session.resume(record, trust)
         else:
             chosen = load_game(game, num_players, deals)
             stamp = time.strftime("%Y%m%d-%H%M%S")
