@@ -750,6 +750,8 @@ def test_a_file_that_is_too_large_is_not_read(tmp_path: Path) -> None:
         make_agent(str(path), GAME)
     with pytest.raises(InputError, match="there is no such policy file"):
         make_agent(str(tmp_path / "other.onnx"), GAME)
+    with pytest.raises(InputError, match="not readable"):
+        make_agent(f"{'x' * 300}.onnx", GAME)
 
 
 def test_memory_stays_small_whatever_a_file_asks_for(tmp_path: Path) -> None:

@@ -308,6 +308,13 @@ HOSTILE = {
     "long": "seed: 0x" + "f" * 20_000,
     "longer": "seed: " + "9" * 20_000,
     "zeros": "game: pepper\0",
+    "no number": "seed: !!int ''",
+    "no truth value": "seed: !!bool x",
+    "no time": "seed: !!timestamp x",
+    "twice": "game: pepper\nseed: 1\nseed: 2",
+    "half a letter": 'game: pepper\nopponents: ["\\ud800.onnx"]',
+    "a long name": f"game: pepper\nopponents: [{'x' * 300}.onnx]",
+    "more than a machine has": "game: pepper\nn_envs: 1000000000000",
 }
 
 

@@ -7,6 +7,7 @@ lines of Python (docs/training.md).
 from __future__ import annotations
 
 import re
+from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -21,6 +22,7 @@ from trick_envs.errors import InputError
 from trick_envs.evaluation.seeds import MAX_RUN_SEED
 
 MAX_BYTES, MAX_DEPTH = 64_000, 8  # of a YAML text
+MAX_SAMPLES = 1 << 24  # between two updates: gigabytes of observations
 Positive = Annotated[int, Field(ge=1)]
 Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
 
@@ -87,6 +89,8 @@ class RunConfig(BaseModel):
         samples = self.n_envs * self.n_steps
         if samples < self.batch_size:
             raise InputError(f"n_envs * n_steps is {samples}, fewer than batch_size ({self.batch_size})")
+        if samples > MAX_SAMPLES:
+            raise InputError(f"n_envs * n_steps is {samples:,}: at most {MAX_SAMPLES:,} decisions fit an update")
         try:
             game = self.make_game()
         except TypeError as error:
@@ -158,6 +162,8 @@ def make_config(values: dict[str, Any], source: str, trust: bool = False) -> Run
     """
     try:
         return RunConfig.model_validate(values, context={"trust": trust})
+    except UnicodeEncodeError:  # pydantic's, of half a letter in a message
+        raise ConfigError(f"{source}: expected names in Unicode") from None
     except ValidationError as error:
         raise ConfigError(f"{source}:\n" + "\n".join(_explain(problem) for problem in error.errors())) from None
 
@@ -180,6 +186,13 @@ class _Loader(yaml.SafeLoader):
         self.depth -= 1
         return node
 
+    def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
+        keys = [(key.tag, key.value) for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
+        twice = [key for key, times in Counter(keys).items() if times > 1]
+        if twice:  # YAML forbids it, PyYAML takes the last
+            raise InputError(f"expected {twice[0][1]!r:.60} once")
+        return super().construct_mapping(node, deep)
+
 
 _Loader.add_implicit_resolver(
     "tag:yaml.org,2002:float",
@@ -196,7 +209,10 @@ def read_yaml(text: str) -> Any:
     """
     if len(text) > MAX_BYTES:
         raise InputError(f"expected at most {MAX_BYTES:,} characters")
-    return yaml.load(text, _Loader)
+    try:
+        return yaml.load(text, _Loader)
+    except (LookupError, AttributeError):  # PyYAML's, of ``!!int ''``, ``!!bool x`` and ``!!timestamp x``
+        raise InputError("expected values that are what their tags say") from None
 
 
 def apply_override(loaded: dict[str, Any], override: str) -> None:

@@ -63,7 +63,7 @@ def load_initial(model: Any, init_from: str, game: Game) -> None:
         return
     try:
         model.set_parameters(str(path), device=model.device)
-    except (OSError, ValueError, RuntimeError):
+    except Exception:  # a damaged zip, or what it holds, has many errors
         raise InputError(f"init_from: {init_from} is not a policy.zip of this game and this network") from None
 
 

@@ -73,14 +73,14 @@ def read_policy_file(path: Path) -> bytes:
     Raises:
         ValueError: if there is none, or it is too large.
     """
-    if not path.is_file():
-        raise InputError(f"{path}: there is no such policy file")
-    if path.stat().st_size > MAX_BYTES:
-        raise InputError(f"{path}: not a policy of trick_envs: it has more than {MAX_BYTES:,} bytes")
     try:
+        if not path.is_file():
+            raise InputError(f"{path}: there is no such policy file")
+        if path.stat().st_size > MAX_BYTES:
+            raise InputError(f"{path}: not a policy of trick_envs: it has more than {MAX_BYTES:,} bytes")
         return path.read_bytes()
     except OSError as error:
-        raise InputError(f"{path}: not readable ({error.strerror})") from None
+        raise InputError(f"{path!s:.200}: not readable ({error.strerror})") from None
 
 
 def _session(model: bytes) -> onnxruntime.InferenceSession:
