@@ -805,6 +805,20 @@ def large(states: FixedStates, i: int) -> int:
     assert again.of(large).stats.cache_misses == {}
 
 
+@pytest.mark.parametrize("name", ["_reduce", "_rebuild"])
+def test_a_numba_without_the_private_names_of_the_cache_compiles_and_warns(name, cold, monkeypatch):
+    game = load_game("pepper")
+    kernels = cold.kernels(game)
+    file = kernels.file(KERNELS["winners_bits"].function)
+    if name == "_rebuild":
+        cold.finish(kernels, "winners_bits")
+    monkeypatch.delattr(numba.core.compiler.CompileResult, name)
+    monkeypatch.setenv("TRICK_ENVS_COMPILE", "first")
+    with pytest.warns(RuntimeWarning, match=rf"numba .* keeps no compiled code .*{name}.*: install a version that"):
+        assert kernels.winners_bits(game.template) == 0b11111
+    assert file.exists() == (name == "_rebuild")
+
+
 @POSIX
 @pytest.mark.parametrize("cache", ["~/somewhere", "somewhere", None])
 def test_the_cache_of_somebody_without_a_home_or_with_a_short_name_for_it(cache, tmp_path):

@@ -185,7 +185,12 @@ class BatchEnv(OwnArrays, Interruptible):
         self._needs_complete()
         games = self._all if env_ids is None else self._checked_rows(env_ids)
         chosen = action_numbers(actions, len(games))
-        games = np.ascontiguousarray(games)
+        self._check_legal(games, chosen)
+        self._play(games, chosen)
+        return self.rewards, self.terminated
+
+    def _check_legal(self, games: npt.NDArray[np.int64], chosen: npt.NDArray[np.int64]) -> None:
+        """Raises ``IllegalAction`` for the first of these actions that is not legal in its game."""
         if not self._allowed_known or self._states_shown:
             wrong = self._first_illegal(games, chosen)
         else:
@@ -193,8 +198,6 @@ class BatchEnv(OwnArrays, Interruptible):
         if wrong >= 0:
             i = int(games[wrong])
             raise IllegalAction(f"game {i}: {why_illegal(self.game, self._states[i : i + 1], int(chosen[wrong]))}")
-        self._play(games, chosen)
-        return self.rewards, self.terminated
 
     @whole
     def _play(self, games: npt.NDArray[np.int64], chosen: npt.NDArray[np.int64]) -> None:
@@ -306,7 +309,7 @@ class BatchEnv(OwnArrays, Interruptible):
         inside = games.ndim == 1 and games.dtype.kind in "iu" and ((games >= 0) & (games < self.num_envs)).all()
         if not inside or (games[1:] <= games[:-1]).any():
             raise InputError(f"env_ids: expected ascending whole numbers of 0 to {self.num_envs - 1}, not {env_ids!r}")
-        return games.astype(np.int64, copy=False)
+        return np.ascontiguousarray(games, np.int64)
 
     def __repr__(self) -> str:
         return f"<BatchEnv of {self.num_envs} x {self.game}>"

@@ -16,32 +16,12 @@ from trick_envs.interfaces.aec import RawEnv
 def describe_game(name: str) -> str:
     """A game in full, at its default number of players, as Markdown: the docstring of its PettingZoo module."""
     kind, game = game_type(name), load_game(name)
-    module = kind.versioned_name
-    low, high = min(block.low for block in game.layout), max(block.high for block in game.layout)
-    agents = " … ".join(f"`player_{seat}`" for seat in (0, game.num_players - 1))
-    facts = {
-        "Import": f"`from {kind.package} import {module}`",
-        "Environment": f"`{module}.env()`, or `raw_env()` without the checks of PettingZoo's standard wrappers",
-        "Gymnasium": f'`gymnasium.make("{gymnasium_id(name)}")`',
-        "Players": number_range(kind.players)
-        + (f", {kind.default_players} by default" if len(kind.players) > 1 else ", in two teams" * kind.teams),
-        "Agents": f"{agents}, clockwise",
-        "Action space": f"`Discrete({game.num_actions})`: which card is named",
-        "Observation": f"a dict: `observation`, `({game.layout.size},)` float32, and `action_mask`, "
-        f"`({game.num_actions},)` int8",
-        "Observation values": f"{low} … {high}",
-        "State": f"`({game.state_layout.size},)` float32",
-        "Phases": ", ".join(PHASES[phase] for phase in kind.phases),
-        "Deals in a match": number_range([kind.deals(kind.default_players)]),
-    }
     numbers = f" with {game.num_players} players" if len(kind.players) > 1 else ""
     return "\n".join(
         [
             f"# {kind.title}",
             "",
-            "| | |",
-            "| --- | --- |",
-            *(f"| {fact} | {meaning} |" for fact, meaning in facts.items()),
+            describe_facts(game),
             "",
             inspect.getdoc(kind.modules[0]) or "",
             "",
@@ -71,6 +51,29 @@ def describe_game(name: str) -> str:
             "of them. All seats terminate together, when the match is over.",
         ]
     )
+
+
+def describe_facts(game: Game) -> str:
+    """What a game is called, how many play it, and the sizes of its spaces, as a table."""
+    kind, module = game.type, game.type.versioned_name
+    low, high = min(block.low for block in game.layout), max(block.high for block in game.layout)
+    agents = " … ".join(f"`player_{seat}`" for seat in (0, game.num_players - 1))
+    facts = {
+        "Import": f"`from {kind.package} import {module}`",
+        "Environment": f"`{module}.env()`, or `raw_env()` without the checks of PettingZoo's standard wrappers",
+        "Gymnasium": f'`gymnasium.make("{gymnasium_id(game.name)}")`',
+        "Players": number_range(kind.players)
+        + (f", {kind.default_players} by default" if len(kind.players) > 1 else ", in two teams" * kind.teams),
+        "Agents": f"{agents}, clockwise",
+        "Action space": f"`Discrete({game.num_actions})`: which card is named",
+        "Observation": f"a dict: `observation`, `({game.layout.size},)` float32, and `action_mask`, "
+        f"`({game.num_actions},)` int8",
+        "Observation values": f"{low} … {high}",
+        "State": f"`({game.state_layout.size},)` float32",
+        "Phases": ", ".join(PHASES[phase] for phase in kind.phases),
+        "Deals in a match": number_range([kind.deals(kind.default_players)]),
+    }
+    return "\n".join(["| | |", "| --- | --- |", *(f"| {fact} | {meaning} |" for fact, meaning in facts.items())])
 
 
 def describe_actions(game: Game) -> str:

@@ -15,6 +15,7 @@ import pickle
 import sys
 import types
 import typing
+import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -186,18 +187,36 @@ def _load(compiled: Any, file: Path | None) -> bool:
         parts = pickle.loads(data)
     except Exception:  # it is not there, or was cut short
         return False
-    with global_compiler_lock:
-        result = compiler.CompileResult._rebuild(compiled.targetctx, *parts)
-        compiled.targetctx.insert_user_function(result.entry_point, result.fndesc, [result.library])
-        compiled.add_overload(result)
+    try:
+        with global_compiler_lock:
+            result = compiler.CompileResult._rebuild(compiled.targetctx, *parts)
+            compiled.targetctx.insert_user_function(result.entry_point, result.fndesc, [result.library])
+            compiled.add_overload(result)
+    except (AttributeError, TypeError) as error:
+        return _cannot_keep(error)
     return True
 
 
 def _save(result: Any, file: Path | None) -> None:
     if file is not None:
-        code = serialize.dumps(result._reduce())
+        try:
+            code = serialize.dumps(result._reduce())
+        except (AttributeError, TypeError) as error:
+            _cannot_keep(error)
+            return
         with contextlib.suppress(OSError), replacing(file) as temporary:  # a full disk: the code is used, but not kept
             temporary.write_bytes(code)
+
+
+def _cannot_keep(error: Exception) -> bool:
+    """Warns that this Numba lacks the private names by which code goes to files and comes from them: ``False``."""
+    warnings.warn(
+        f"numba {numba.__version__} keeps no compiled code for trick_envs ({error}), so every process compiles anew: "
+        "install a version that trick_envs asks for",
+        RuntimeWarning,
+        stacklevel=2,
+    )
+    return False
 
 
 @contextlib.contextmanager

@@ -144,6 +144,47 @@ def better_half(running: CardSet, baseline: int, sums: Records) -> CardSet:
     return kept
 
 
+@kernel
+def plant(tree: Records, actions: CardSet, sums: Records) -> int:
+    """Makes actions the children of the root of an empty tree; returns the number of nodes."""
+    tree[0].child, tree[0].visits = 0, 0
+    nodes = 1
+    while not is_empty(actions):
+        add_child(tree, 0, nodes, first(actions))
+        sums[first(actions)].node = nodes
+        nodes, actions = nodes + 1, rest(actions)
+    return nodes
+
+
+@kernel
+def try_all(
+    scratch: States, running: CardSet, baseline: int, epsilon: float, nodes: int, tree: Records, bounds: Reals,
+    path: Records, sums: Records,
+) -> int:  # fmt: skip
+    """An iteration below each of these actions, in the world ``scratch[0]``, the baseline first, and compares them.
+
+    Returns the new number of nodes.
+    """
+    seat, standard, left_over, action = scratch[0].seat, 0.0, running, baseline
+    while True:
+        scratch[1] = scratch[0]
+        world, node = scratch[1], sums[action].node
+        play(world, resolve_card(world, action))
+        if nodes < tree.shape[0]:
+            tree[node].visits += 1
+            nodes = grow(world, epsilon, node, nodes, tree, bounds, path)
+        else:
+            play_out(world, epsilon)
+        gain = margin(world, seat)
+        if action == baseline:
+            standard = gain
+        record_comparison(sums, action, gain - standard)
+        left_over = without(left_over, just(action))
+        if is_empty(left_over):
+            return nodes
+        action = first(left_over)
+
+
 @kernel(called=True)
 def ismcts(
     states: FixedStates, iterations: int, cheat: bool, seed: np.uint64, actions: Numbers, streams: Streams,
@@ -172,12 +213,7 @@ def ismcts(
         if size(running) < 2:
             continue
         bounds[0], bounds[1] = 1e30, -1e30
-        tree[0].child, tree[0].visits = 0, 0
-        nodes, left_over = 1, running
-        while not is_empty(left_over):  # the root's children: node 1 + how many actions are before
-            add_child(tree, 0, nodes, first(left_over))
-            sums[first(left_over)].node = nodes
-            nodes, left_over = nodes + 1, rest(left_over)
+        nodes = plant(tree, running, sums)
         rounds = math.ceil(math.log2(size(running)))
         for this_round in range(rounds):
             for _ in range(max(1, iterations // (rounds * size(running)))):
@@ -186,24 +222,7 @@ def ismcts(
                     scratch[0].rng = draw_bits(streams, i)
                 else:
                     resample(scratch[0], seat, streams, i, work)
-                standard, left_over, action = 0.0, running, baseline
-                while True:
-                    scratch[1] = scratch[0]
-                    world, node = scratch[1], sums[action].node
-                    play(world, resolve_card(world, action))
-                    if nodes < tree.shape[0]:
-                        tree[node].visits += 1
-                        nodes = grow(world, epsilon, node, nodes, tree, bounds, path)
-                    else:
-                        play_out(world, epsilon)
-                    gain = margin(world, seat)
-                    if action == baseline:
-                        standard = gain
-                    record_comparison(sums, action, gain - standard)
-                    left_over = without(left_over, just(action))
-                    if is_empty(left_over):
-                        break
-                    action = first(left_over)
+                nodes = try_all(scratch, running, baseline, epsilon, nodes, tree, bounds, path, sums)
             if this_round < rounds - 1:
                 running = better_half(running, baseline, sums)
         actions[i] = best_by_confidence(baseline, running, sums)

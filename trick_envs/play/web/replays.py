@@ -20,9 +20,9 @@ from trick_envs.engine.game import Game
 from trick_envs.engine.positions import observe, why_illegal
 from trick_envs.engine.state import PHASES, States
 from trick_envs.errors import InputError
-from trick_envs.matches.events import Play, match_after, number_of_plays, plays_of
+from trick_envs.matches.events import Play, match_after, number_of_plays
 from trick_envs.matches.match import Match
-from trick_envs.matches.replay import replay
+from trick_envs.matches.replay import plays_in, start_match
 from trick_envs.play.advice import hint_data
 from trick_envs.play.characters import names_in
 from trick_envs.play.hints import Hint, advisor_of
@@ -109,12 +109,12 @@ class Replay:
             owners,
         )
         check_size(record)
-        self.match = replay(record)
-        self.match.names = names_in(self.match.notes.get("players"), self.match.game.num_players)
+        self.match = start_match(record)
         self.game = self.match.game
+        self.match.names = names_in(record.get("players"), self.game.num_players)
         self.steps: list[Step] = []
         self._done: list[Play] = []
-        for done in plays_of(self.match):
+        for done in plays_in(record, self.match):
             self._done.append(done)
             step = Step(done.before, done.previous, done.number - 1, done.deal, done.seat, done.action)
             self.steps.append(step)
