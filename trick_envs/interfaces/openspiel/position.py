@@ -34,10 +34,12 @@ class Moves:
 
     Attributes:
         size: how many numbers a seat observes.
+        to_deal: how many cards are dealt one by one; of a small variant, those that lie nowhere are not.
     """
 
     def __init__(self, game: Game) -> None:
         self.game, self.size = game, game.view_size if isinstance(game, Variant) else game.layout.size
+        self.to_deal = game.num_players * game.hand_size if isinstance(game, Variant) else game.deck.size
         self.nothing = (0.0,) * game.num_players  # returns until the deal is over
         self.no_action = np.zeros(game.num_actions, np.int8)
         self._shape, self._byte = (game.num_actions,), np.dtype(np.int8)
@@ -194,16 +196,16 @@ class Position:
 
     def with_card(self, kind: int) -> Position:
         """The position after the next card was dealt. Seat 0 deals."""
-        own, game, dealt, left = self._moves, self.game, (*self.dealt, kind), [*self.left]
+        own, dealt, left = self._moves, (*self.dealt, kind), [*self.left]
         left[kind] -= 1
-        if len(dealt) < (game.num_players * game.hand_size if isinstance(game, Variant) else game.deck.size):
+        if len(dealt) < own.to_deal:
             return Position(own, self.record, CHANCE, self.mask, self.returns, dealt, left)
-        rest = itertools.chain.from_iterable([kind] * count for kind, count in enumerate(left))
+        dealt += tuple(itertools.chain.from_iterable([kind] * count for kind, count in enumerate(left)))
         order, first = [], set[int]()
-        for each in (*dealt, *rest):
+        for each in dealt:
             order.append(each + WORD * (each in first))
             first.add(each)
-        return Position(own, *own.dealt(order), self.returns, tuple(map(game.deck.kind, order)), left)
+        return Position(own, *own.dealt(order), self.returns, dealt, left)
 
     def played(self, action: int) -> Position:
         """The position after a legal action."""
