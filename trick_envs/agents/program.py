@@ -14,7 +14,6 @@ import queue
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 import weakref
@@ -39,6 +38,7 @@ Tricks: TypeAlias = "list[list[list[int | str]]]"
 TIMEOUT = 60.0  # seconds for an answer
 _PATIENCE = 2.0  # seconds for a program to end by itself
 _LONGEST = 1 << 20  # bytes of an answer
+_LAST_WORDS = 4000  # bytes
 _MOST_LINES = 1000  # that nobody has asked for
 _GUARD = 'read -r line; kill -s KILL -- "-$1"'  # reads to the end of its input, which is that of this process
 _SHELL = "/bin/sh"
@@ -263,12 +263,9 @@ class _Running:
     """A program that runs."""
 
     def __init__(self, command: list[str], name: str) -> None:
-        self._said: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  (as long as the program runs)
         pipe = subprocess.PIPE
         try:
-            process = subprocess.Popen(
-                command, bufsize=0, stdin=pipe, stdout=pipe, stderr=self._said, start_new_session=True
-            )
+            process = subprocess.Popen(command, bufsize=0, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True)
         except OSError as error:
             raise ProgramError(f"{name} does not start: {error.strerror or error}") from error
         guard = None
@@ -279,8 +276,12 @@ class _Running:
             )  # fmt: skip
         self._process, self._guard = process, guard
         self._lines: queue.Queue[bytes] = queue.Queue(maxsize=_MOST_LINES)
+        self._said = bytearray()  # the end of its standard error
         assert process.stdout is not None
+        assert process.stderr is not None
         threading.Thread(target=_read, args=(process.stdout, self._lines), daemon=True).start()
+        self._listener = threading.Thread(target=_keep_end, args=(process.stderr, self._said), daemon=True)
+        self._listener.start()
         self._end = weakref.finalize(self, _end, process, guard)  # also when Python ends
 
     def unasked(self) -> bytes:
@@ -311,8 +312,8 @@ class _Running:
     def how_it_ended(self) -> str:
         """Its exit status, and the last line of its standard error."""
         status = _wait(self._process)
-        self._said.seek(max(self._said.seek(0, os.SEEK_END) - 4000, 0))
-        words = self._said.read().decode(errors="replace").strip().splitlines()
+        self._listener.join(_PATIENCE)  # what it has started may hold it open
+        words = self._said.decode(errors="replace").strip().splitlines()
         end = "has closed its output" if status is None else f"has ended with exit status {status}"
         return end + (f": {words[-1]}" if words else "")
 
@@ -350,6 +351,18 @@ def _read(stream: IO[bytes], lines: queue.Queue[bytes]) -> None:
     if left_over:
         lines.put(bytes(left_over))
     lines.put(b"")
+
+
+def _keep_end(stream: IO[bytes], said: bytearray) -> None:
+    """Reads all that a program says, and keeps the last of it: whoever says much must not fill a disk."""
+    try:
+        while part := stream.read(1 << 16):
+            said += part
+            del said[:-_LAST_WORDS]
+    except (OSError, ValueError):
+        pass
+    finally:
+        stream.close()
 
 
 def _wait(process: subprocess.Popen[bytes]) -> int | None:
