@@ -111,6 +111,10 @@ def number(points: float) -> str:
     return f"{points:+g}".replace("-", "−") if points else "0"
 
 
+def told(margin: float, half_width: float) -> str:
+    return f"{margin:+.2f} ± {half_width:.2f}".replace("-", "−")
+
+
 def pages_of(text: str) -> dict[str, str]:
     """The replays in a report, by their ids."""
     packed = re.findall(r'<script type="application/gzip" id="(\S+)">([\w+/=]+)</script>', text)
@@ -133,16 +137,14 @@ def check_numbers(page: Page, evaluation: dict[str, Any]) -> None:
     met = [result["opponent"] for result in evaluation["results"]]
     others = [opponent for opponent in known if opponent not in met]
     assert [row[0].strip() for row in rows] == [*met, *others]
-    reached = [
-        f"{known[name].margin:+.2f} ± {known[name].half_width:.2f}" if name in known else "" for name in [*met, *others]
-    ]
+    reached = [told(known[name].margin, known[name].half_width) if name in known else "" for name in [*met, *others]]
     assert [row[5].strip() for row in rows] == reached
     assert [[cell.strip() for cell in row[1:5]] for row in rows[len(met) :]] == [["", "not measured", "", ""]] * len(
         others
     )
     for row, result in zip(rows, evaluation["results"], strict=False):
-        margin = f"{result['margin']:+.2f} ± {result['half_width']:.2f}"
-        as_one = f"{result['margin_as_one']:+.2f} ± {result['half_width_as_one']:.2f}"
+        margin = told(result["margin"], result["half_width"])
+        as_one = told(result["margin_as_one"], result["half_width_as_one"])
         assert [cell.strip() for cell in row[:5]] == [result["opponent"], str(result["deals"]), margin, as_one, ""]
     assert f"{evaluation['samples']:,}" in page.text
 
@@ -232,8 +234,8 @@ def test_the_cross_table_is_measured_against_the_policies_that_were_kept(finishe
     names = ["1,024", "2,048", "3,072", f"{evaluation['samples']:,}"]
     assert [row[0] for row in cross] == ["", *names]
     assert cross[0] == ["", *names]
-    assert cross[3][1] == f"{found.margin:+.2f} ± {found.half_width:.2f}"
-    assert cross[1][3] == f"{-found.margin:+.2f} ± {found.half_width:.2f}"
+    assert cross[3][1] == told(found.margin, found.half_width)
+    assert cross[1][3] == told(-found.margin, found.half_width)
     assert [cross[i][i] for i in range(1, 5)] == [""] * 4
     assert all(cross[i][j] for i in range(1, 5) for j in range(1, 5) if i != j)
 
