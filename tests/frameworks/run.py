@@ -81,6 +81,7 @@ FRAMEWORKS = {
         "OpenSpiel", "openspiel", ("open_spiel",), "openspiel",
         {"openspiel_ismcts": (1, 5), "openspiel_nfsp": (200, 600)},
     ),
+    "textarena": Framework("TextArena", "textarena", ("textarena",), "", {"textarena_match": (5, 40)}, "play"),
 }  # fmt: skip
 
 
