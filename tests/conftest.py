@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from typing import Any
 
 os.environ.setdefault("TRICK_ENVS_COMPILE", "first")  # test_start.py tries the other way
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # in a shell's background jobs
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 import pytest
 from helpers import write_policy
