@@ -315,19 +315,21 @@ HOSTILE = {
     "half a letter": 'game: pepper\nopponents: ["\\ud800.onnx"]',
     "a long name": f"game: pepper\nopponents: [{'x' * 300}.onnx]",
     "more than a machine has": "game: pepper\nn_envs: 1000000000000",
+    "more than anybody waits for": "game: pepper\nfinal_deals: 100000000000000000000",
+    "more threads than there are": "game: pepper\nthreads: 10000000",
 }
 
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE.keys())
 def test_a_hostile_config_is_one_error_at_once(tmp_path: Path, text: str) -> None:
     (tmp_path / "hostile.yaml").write_text(text)
-    begun = time.monotonic()
+    begun = time.process_time()
     with pytest.raises(ConfigError, match=r"hostile\.yaml") as caught:
         load_config(tmp_path / "hostile.yaml")
     assert len(str(caught.value)) < 2000
     with contextlib.suppress(ConfigError):
         apply_override({"game": "pepper"}, f"options={text}")
-    assert time.monotonic() - begun < 5
+    assert time.process_time() - begun < 5
 
 
 def test_what_is_no_file_is_no_config(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from trick_envs.evaluation.seeds import MAX_RUN_SEED
 MAX_BYTES, MAX_DEPTH = 64_000, 8  # of a YAML text
 MAX_SAMPLES = 1 << 24  # between two updates: gigabytes of observations
 Positive = Annotated[int, Field(ge=1)]
+Deals = Annotated[int, Field(ge=1, le=1_000_000)]
 Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
 
 
@@ -61,10 +62,10 @@ class RunConfig(BaseModel):
     opponents: list[str] = Field(
         ["random", "greedy"], min_length=1, description="specs of players against whom the policy is measured"
     )
-    deals: Positive = Field(100, description="duplicate deals per evaluation and opponent")
-    final_deals: Positive = Field(500, description="duplicate deals per opponent of the evaluation at the end")
+    deals: Deals = Field(100, description="duplicate deals per evaluation and opponent")
+    final_deals: Deals = Field(500, description="duplicate deals per opponent of the evaluation at the end")
     device: str = Field("cpu", description="device of the network: cpu, cuda or auto")
-    threads: Positive = Field(
+    threads: Annotated[int, Field(ge=1, le=1024)] = Field(
         2,
         description="threads that share a minibatch on a CPU. The weights depend on this number, but not on how many "
         "cores there are",

@@ -42,9 +42,10 @@ def refine(view: TableView, game: Game, states: States) -> TableView:
                     about="Hearts may be led once a heart or the queen of spades has been played.",
                     words="hearts may be led" if broken else ""))  # fmt: skip
     to_come = ALL_POINTS - sum(hearts) - QUEEN_POINTS * sum(queen)
+    words = ["point" if taken == 1 else "points" for taken in points]
     seats = tuple(
-        replace(seat, note=f"{taken} point{'s' * (taken != 1)} taken", facts=(Row("points", str(taken)),))
-        for seat, taken in zip(view.seats, points, strict=True)
+        replace(seat, note=f"{taken} {word} taken", facts=(Row(word, str(taken)),))
+        for seat, taken, word in zip(view.seats, points, words, strict=True)
     )
     sections = {
         "points": points, "to_come": to_come, "pass_to": to, "passed": passed, "received": received,
