@@ -236,6 +236,12 @@ def test_a_run_that_a_signal_stops_resumes_and_ends_with_the_same_bits(
         run.train(config, folder, QUIET)
     (resumed,) = json.loads(zipfile.ZipFile(folder / "checkpoint.zip").read("callbacks.json"))
     assert resumed["evaluations"][-1]["samples"] == 1024
+    kept = folder / "past" / "1024.zip"
+    whole = kept.read_bytes()
+    kept.write_bytes(whole[:-100])
+    with pytest.raises(run.RunError, match=r"1024\.zip is damaged: delete it"):
+        run.resume(folder, QUIET)
+    kept.write_bytes(whole)
     assert CliRunner().invoke(app, ["train", "--resume", "--folder", str(folder)]).exit_code == 0
     for key, value in weights(finished).items():
         np.testing.assert_array_equal(value, weights(folder)[key], err_msg=key)

@@ -110,6 +110,7 @@ def resume(folder: Path, console: Console, callbacks: Sequence[BaseCallback] = (
         config = load_config(folder / "config.yaml", trust=trust)
         evaluation, games = _evaluation(config, folder, console), games_of(config)
         if (folder / CHECKPOINT).is_file():
+            past_players(folder)  # what is damaged is said before the run goes on
             model = ExactCheckpoint.load(folder / CHECKPOINT, games, [evaluation], config.device)
         else:
             model = new_model(config, games, folder)
@@ -252,13 +253,22 @@ def _finish(
     return results
 
 
-def past_players(folder: Path, samples: int) -> list[NetworkAgent]:
-    """The policies that a run has kept on its way to so many samples, named by how many they had learned from."""
-    return [
-        NetworkAgent(SelfPlayPPO.load(folder / PAST / f"{number}.zip", device="cpu").policy, f"{number:,}")
-        for number in snapshots(folder / PAST)
-        if number < samples
-    ]
+def past_players(folder: Path, samples: float = math.inf) -> list[NetworkAgent]:
+    """The policies that a run has kept on its way to so many samples, named by how many they had learned from.
+
+    Raises:
+        RunError: if the file of one is damaged; without it, the run can go on.
+    """
+    found = []
+    for number in snapshots(folder / PAST):
+        if number < samples:
+            path = folder / PAST / f"{number}.zip"
+            try:
+                policy = SelfPlayPPO.load(path, device="cpu").policy
+            except Exception:  # a damaged zip, or what it holds, has many errors
+                raise RunError(f"{path} is damaged: delete it, and the run goes on without it") from None
+            found.append(NetworkAgent(policy, f"{number:,}"))
+    return found
 
 
 def verdict(best_response: Result) -> str:
