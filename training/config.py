@@ -15,7 +15,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator, model_validator
 
 from trick_envs.agents import make_agent
-from trick_envs.agents.spec import runs_code
+from trick_envs.agents.spec import not_trusted, runs_code
 from trick_envs.engine.game import Game
 from trick_envs.engine.registry import game_names, load_game
 from trick_envs.errors import InputError
@@ -98,10 +98,7 @@ class RunConfig(BaseModel):
             raise InputError(str(error)) from None
         for spec in self.measured_against:
             if runs_code(spec) and not (info.context or {}).get("trust"):
-                raise InputError(
-                    f"{spec!r} runs a program or a Python function, or calls a service, which a config from a stranger "
-                    "must not do: give --trust if you trust this one"
-                )
+                raise InputError(not_trusted(spec, "a config"))
             make_agent(spec, game)
         return self
 

@@ -43,6 +43,13 @@ def plug_ins(group: str) -> dict[str, EntryPoint]:
     return found
 
 
+def declaration_of(game: str) -> EntryPoint | None:
+    """Where a game is declared, built in or in a plug-in; ``None`` if there is no such game."""
+    if game in built_in_games():
+        return EntryPoint(game, f"{GAMES}.{game}:GAME", GAMES)
+    return plug_ins(GAMES).get(game)
+
+
 @cache
 def game_names() -> tuple[str, ...]:
     """The names of all games, in alphabetical order."""
@@ -55,12 +62,9 @@ def version_of(game: str) -> int:
 
     The games are registered under their versions without being imported.
     """  # nor does a package that is broken break the others: ``load_game`` says what is wrong with it
-    if game in built_in_games():
-        module, attribute = f"{GAMES}.{game}", "GAME"
-    elif game in plug_ins(GAMES):
-        module, _, attribute = plug_ins(GAMES)[game].value.partition(":")
-    else:
+    if (declared := declaration_of(game)) is None:
         return 0
+    module, _, attribute = declared.value.partition(":")
     try:
         statements = ast.parse(_source(module)).body
     except (ImportError, OSError, SyntaxError, ValueError):

@@ -116,6 +116,14 @@ def runs_code(spec: str) -> bool:
     return parsed.policy is None and parsed.method is None and ":" in spec
 
 
+def not_trusted(spec: str, where: str) -> str:
+    """Why a player that runs code is refused: it is named in ``where``, such as ``"a config"``."""
+    return (
+        f"{spec!r} runs a program or a Python function, or calls a service, which {where} from a stranger must not do: "
+        "give --trust if you trust this one"
+    )
+
+
 def make_agent(spec: str, game: Game, seed: int = 0, files: PolicyFiles | None = None) -> Agent:
     """A player from its spec.
 

@@ -157,9 +157,18 @@ def reward_mode(reward: str) -> int:
     Raises:
         ValueError: if there is no such mode.
     """
-    if reward not in REWARDS:
-        raise InputError(f"reward: expected one of {', '.join(map(repr, REWARDS))}, not {reward!r}")
-    return REWARDS.index(reward)
+    return number_among(reward, REWARDS, "reward")
+
+
+def number_among(word: str, words: Sequence[str], name: str) -> int:
+    """The number of a word among those that an argument may be.
+
+    Raises:
+        ValueError: if it is none of them; names the argument and all words.
+    """
+    if word not in words:
+        raise InputError(f"{name}: expected one of {', '.join(map(repr, words))}, not {word!r}")
+    return words.index(word)
 
 
 def is_whole(number: Any, low: float, high: float) -> bool:

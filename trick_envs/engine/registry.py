@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copyreg
-import importlib
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from inspect import Parameter, signature
@@ -11,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from trick_envs.discovery import GAMES, built_in_games, game_names, plug_ins, version_of
+from trick_envs.discovery import declaration_of, game_names, version_of
 from trick_envs.engine.arguments import is_whole, unknown_argument, whole_number
 from trick_envs.engine.declaration import MAX_DEALS, wrong
 from trick_envs.engine.game import GAMES_BY_NAME, Game, GameType
@@ -29,10 +28,9 @@ def game_type(name: str) -> GameType:
         ValueError: if there is no such game; lists the games.
         TypeError: if an installed plug-in is not a game of this name.
     """
-    if name not in game_names():
+    if (declared := declaration_of(name)) is None:
         raise InputError(f"there is no game {name!r}: choose one of {', '.join(game_names())}")
-    built_in = name in built_in_games()
-    found = importlib.import_module(f"{GAMES}.{name}").GAME if built_in else plug_ins(GAMES)[name].load()
+    found = declared.load()
     if not isinstance(found, GameType) or found.name != name:
         raise InputTypeError(f"{name}: expected a GameType with this name, not {found!r}")
     if found.version != version_of(name):

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
+from trick_envs.engine.arguments import number_among
 from trick_envs.engine.game import Game
 from trick_envs.engine.observation import Layout
 from trick_envs.errors import InputError
@@ -39,15 +40,14 @@ class Masking:
     """
 
     def __init__(self, game: Game, layout: Layout, mask_key: str | None, observation_key: str, end_mask: str) -> None:
-        if end_mask not in END_MASKS:
-            raise InputError(f"end_mask: expected one of {', '.join(map(repr, END_MASKS))}, not {end_mask!r}")
+        end = number_among(end_mask, END_MASKS, "end_mask")
         if mask_key is None and observation_key != OBSERVATION_KEY:
             raise InputError(f"observation_key: {observation_key!r} needs a mask_key, the key of the mask beside it")
         if mask_key is not None and not (isinstance(mask_key, str) and isinstance(observation_key, str)):
             raise InputError(f"mask_key, observation_key: expected strings, not {mask_key!r} and {observation_key!r}")
         if mask_key == observation_key:
             raise InputError(f"mask_key, observation_key: expected two different keys, not {mask_key!r} for both")
-        self.end = END_MASKS.index(end_mask)
+        self.end = end
         self._mask_key, self._observation_key = mask_key, observation_key
         vector = spaces.Box(*layout.bounds(), dtype=np.float32)
         self.space: spaces.Space[Any] = vector

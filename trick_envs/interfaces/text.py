@@ -20,6 +20,7 @@ from trick_envs.agents import make_agent
 from trick_envs.agents.agent import Actions, Masks, Observations
 from trick_envs.agents.search import SearchResult
 from trick_envs.discovery import gymnasium_id
+from trick_envs.engine.arguments import number_among
 from trick_envs.engine.game import Game
 from trick_envs.engine.history import Events
 from trick_envs.engine.state import OVER, States, copy_states
@@ -92,8 +93,7 @@ class TextEnv(gymnasium.Env[str, str]):
         render_view: int | str | None = None,
         **options: Any,
     ) -> None:
-        if bad_answers not in BAD_ANSWERS:
-            raise InputError(f"bad_answers: expected one of {', '.join(map(repr, BAD_ANSWERS))}, not {bad_answers!r}")
+        number_among(bad_answers, BAD_ANSWERS, "bad_answers")
         if isinstance(retries, bool) or not isinstance(retries, (int, np.integer)) or retries < 0:
             raise InputError(f"retries: expected a whole number from 0 on, not {retries!r}")
         made = gymnasium.make(

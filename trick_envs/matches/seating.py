@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from trick_envs.agents import Agent, make_agent
 from trick_envs.agents.agent import ask
-from trick_envs.engine.arguments import action_numbers, seat_number
+from trick_envs.engine.arguments import action_numbers, number_among, seat_number
 from trick_envs.engine.copies import OwnArrays
 from trick_envs.engine.game import Game
 from trick_envs.engine.history import Events
@@ -172,9 +172,7 @@ def illegal_mode(illegal: str) -> int:
     Raises:
         ValueError: if there is no such way.
     """
-    if illegal not in ILLEGAL_MODES:
-        raise InputError(f"illegal: expected one of {', '.join(map(repr, ILLEGAL_MODES))}, not {illegal!r}")
-    return ILLEGAL_MODES.index(illegal)
+    return number_among(illegal, ILLEGAL_MODES, "illegal")
 
 
 def checked_seat(seat: object, game: Game, where: str) -> int:

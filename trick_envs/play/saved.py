@@ -8,6 +8,7 @@ import logging
 import re
 import secrets
 import shutil
+import stat
 import tempfile
 import threading
 from dataclasses import asdict, dataclass
@@ -232,9 +233,10 @@ class SavedGames:
     def _glance(self, path: Path) -> SavedGame | None:
         """A game at a glance, read again only if the file has changed."""
         try:
-            if not path.is_file():  # a pipe would be waited for
+            found = path.stat()
+            if not stat.S_ISREG(found.st_mode):  # a pipe would be waited for
                 return None
-            stamp = path.stat().st_mtime_ns
+            stamp = found.st_mtime_ns
             with self._lock:
                 known = self._known.get(path)
             if known is None or known[0] != stamp:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from trick_envs.agents.pretrained import PRETRAINED, pretrained_file
-from trick_envs.agents.spec import runs_code
+from trick_envs.agents.spec import not_trusted, runs_code
 from trick_envs.engine.arguments import is_whole
 from trick_envs.engine.game import Game
 from trick_envs.engine.positions import observe, why_illegal
@@ -121,10 +121,7 @@ class Session:
             raise InputError(f"{file}: expected 'players', a spec for every seat and one {PERSON!r}, not {players!r}")
         for player in players:
             if runs_code(player) and not trust:
-                raise InputError(
-                    f"{file}: {player!r} runs a program or a Python function, or calls a service, which a record from "
-                    "a stranger must not do: give --trust if you trust this one"
-                )
+                raise InputError(f"{file}: {not_trusted(player, 'a record')}")
         session = cls(match, players, file, named)
         counts = [record.get(key, 0) for key in ("taken_back", "start_number")]
         if not all(is_whole(count, 0, most) for count, most in zip(counts, (1 << 53, session.number), strict=True)):

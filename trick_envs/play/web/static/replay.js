@@ -228,6 +228,11 @@ function whose(seat) {
   return about.names[seat] === "you" ? "your" : `${about.names[seat]}’s`;
 }
 
+/** With whom a seat's points are compared. */
+function comparedWith() {
+  return about.teams ? "the other team" : "the average of the others";
+}
+
 /** A name for the head of a narrow column. */
 function short(seat) {
   const name = about.names[seat];
@@ -354,7 +359,7 @@ function renderReview() {
     list.length && source.retry ? h("p", { class: "row" }, h("button", { type: "button", class: "primary", id: "retry-all", onclick: () => guarded(() => startRetry(found, 0)) }, found.length > 1 ? `Try the ${found.length} mistakes again` : "Try it again")) : "",
     list.length ? h("ol", { class: "mistakes" }, ...list) : "",
     h("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "How every seat has played" }, h("table", {}, h("thead", {}, head), h("tbody", {}, ...rows))),
-    h("p", { class: "soft" }, `Judged from what each seat knew. Points lost are counted against ${about.teams ? "the other team" : "the average of the others"}, over the whole match: ${least}.`),
+    h("p", { class: "soft" }, `Judged from what each seat knew. Points lost are counted against ${comparedWith()}, over the whole match: ${least}.`),
   );
 }
 
@@ -460,7 +465,7 @@ function drawGraph() {
   const ends = review.decisions.flatMap((one, index) => (index && one.deal !== review.decisions[index - 1].deal ? [index] : []));
   const dots = lines[seat].filter(([, , one]) => one?.mark).map(([index, total, one]) => svg("path", { d: `M${x(index).toFixed(1)} ${y(total).toFixed(1)}h0`, class: `dot ${one.mark}` }, svg("title", {}, document.createTextNode(one.told))));
   const last = lines[seat].at(-1);
-  const picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: "none", role: "img", "aria-label": `${sentence(whose(seat))} expected result, in points ahead of ${about.teams ? "the other team" : "the average of the others"}, play by play; it ends at ${signed(last ? last[1] : 0, 1)}.` },
+  const picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: "none", role: "img", "aria-label": `${sentence(whose(seat))} expected result, in points ahead of ${comparedWith()}, play by play; it ends at ${signed(last ? last[1] : 0, 1)}.` },
     svg("line", { x1: 0, x2: width, y1: y(0), y2: y(0), class: "zero" }),
     ...ends.map((index) => svg("line", { x1: x(index), x2: x(index), y1: 0, y2: height, class: "deal" })),
     ...lines.map((points, number) => (number === seat ? "" : svg("path", { d: path(points), class: "other" }))),
