@@ -7,6 +7,7 @@ import json
 import re
 import tomllib
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,12 @@ import numpy as np
 import pytest
 
 from trick_envs.agents.policy import METADATA_KEY, policy_metadata
+from trick_envs.discovery import plug_ins, version_of
 from trick_envs.engine.cards import members
 from trick_envs.engine.game import Game
 from trick_envs.engine.kernels.playing import MATCH_ENDED
 from trick_envs.engine.positions import places
-from trick_envs.engine.registry import game_names, game_type, load_game
+from trick_envs.engine.registry import game_names, game_type, load_game, load_game_again
 
 TABLES = [(name, players) for name in game_names() for players in game_type(name).players]
 every_table = pytest.mark.parametrize(("name", "players"), TABLES, ids=[f"{name}-{n}" for name, n in TABLES])
@@ -31,6 +33,23 @@ def make(name: str, players: int | None = None, raw: bool = True, **options: Any
     if players is not None and len(game_type(name).players) > 1:
         options["num_players"] = players
     return (module.raw_env if raw else module.env)(**options)
+
+
+@contextmanager
+def installed(folder: Path, entry_points: str) -> Iterator[None]:
+    """A package in a folder, installed for a while: its metadata holds the entry points."""
+    metadata = folder / "plug_in-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: plug-in\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text(entry_points)
+    found_once = (plug_ins, game_names, game_type, load_game_again, version_of)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(folder)
+        for found in found_once:
+            found.cache_clear()
+        yield
+    for found in found_once:
+        found.cache_clear()
 
 
 def legal_actions(env: Any) -> list[int]:

@@ -4,38 +4,32 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pytest
+from helpers import installed
 from widest_game import GAME
 from widest_game.rules import DECKS, SUITS
 
 from trick_envs import BatchEnv
-from trick_envs.discovery import game_names, plug_ins
-from trick_envs.engine import registry, table
+from trick_envs.engine import table
 from trick_envs.engine.build import twin
 from trick_envs.engine.cards import WORD, Deck, members
 from trick_envs.engine.declaration import MAX_SUITS_AND_RANKS
 from trick_envs.engine.game import GAMES_BY_NAME
-from trick_envs.engine.registry import game_type, load_game_again
 from trick_envs.errors import InputError
 
 MANY = 4096
 
 
 @pytest.fixture(autouse=True)
-def _installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The game, as a plug-in that is installed."""
-    names = (*game_names(), GAME.name)
-    monkeypatch.setattr(registry, "game_names", lambda: names)
-    entry_point = SimpleNamespace(load=lambda: GAME)
-    monkeypatch.setattr(registry, "plug_ins", lambda group: {**plug_ins(group), GAME.name: entry_point})
-    yield
-    game_type.cache_clear()
-    load_game_again.cache_clear()
+def _installed(tmp_path: Path) -> Iterator[None]:
+    with installed(tmp_path, f"[trick_envs.games]\n{GAME.name} = widest_game:GAME\n"):
+        yield
     GAMES_BY_NAME.pop(GAME.name, None)
 
 

@@ -14,11 +14,12 @@ import gymnasium
 import numpy as np
 import pettingzoo
 import pytest
+from helpers import installed
 
 from trick_envs import BatchEnv, game_names, load_game, make_agent
 from trick_envs.agents.greedy import GreedyAgent
 from trick_envs.agents.random import RandomAgent
-from trick_envs.discovery import built_in_games, plug_ins, version_of
+from trick_envs.discovery import built_in_games, version_of
 from trick_envs.engine.registry import game_type
 from trick_envs.interfaces.describe import describe_game
 from trick_envs.interfaces.env import make_env
@@ -85,28 +86,16 @@ pepper = plug_in:FALSE_PEPPER
 HIGHEST = ("highest", "plug_in:Highest", "plug_in:Players.highest")
 
 
-def forget() -> None:
-    for found in (plug_ins, game_names, game_type, version_of):
-        found.cache_clear()
-    for module in ("plug_in", "plug_in_broken"):
-        sys.modules.pop(module, None)
-
-
 @pytest.fixture(autouse=True)
-def _installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _installed(tmp_path: Path) -> Iterator[None]:
     """What an installed package consists of: its modules, and metadata with its entry points."""
-    metadata = tmp_path / "plug_in-1.0.dist-info"
-    metadata.mkdir()
-    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: plug-in\nVersion: 1.0\n")
-    (metadata / "entry_points.txt").write_text(ENTRY_POINTS)
     (tmp_path / "plug_in.py").write_text(MODULE)
     (tmp_path / "plug_in_broken.py").write_text(BROKEN)
     (tmp_path / "plug_in_torn.py").write_text(TORN)
-    monkeypatch.syspath_prepend(tmp_path)
-    forget()
-    yield
-    monkeypatch.undo()
-    forget()
+    with installed(tmp_path, ENTRY_POINTS):
+        yield
+    for module in ("plug_in", "plug_in_broken"):
+        sys.modules.pop(module, None)
 
 
 def highest(observations: Any, action_masks: Any) -> Any:
