@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import gzip
+import hashlib
 import json
 import os
 import random
@@ -43,6 +44,7 @@ from trick_envs.play.players import Player, is_allowed
 from trick_envs.play.review import duplicate
 from trick_envs.play.saved import SameCards, SavedGames
 from trick_envs.play.session import Session, seated
+from trick_envs.play.web import policies
 from trick_envs.play.web.app import Api, make_app
 from trick_envs.play.web.export import SIZES, elements, replay_page
 from trick_envs.play.web.frames import Snapshot, frame_data, play
@@ -466,6 +468,69 @@ def test_a_policy_of_ones_own_is_an_opponent_in_its_game_alone(tmp_path):
     file.write_bytes(b"")
     with pytest.raises(ValueError, match=r"policy\.onnx: not a policy of trick_envs"):
         make_app(policies=[file])
+
+
+def bring(browser: Browser, content: bytes) -> Any:
+    return browser.post("/policies", content, **{"content-type": "application/octet-stream"})
+
+
+def test_a_policy_that_a_browser_sends_is_an_opponent_also_after_a_restart(tmp_path):
+    content = pretrained_file(game_type("donguri"), 3).read_bytes()
+    first = Browser(tmp_path)
+    told = bring(first, content).json()
+    spec = told["spec"]
+    assert told == {"spec": spec, "game": "donguri", "players": 3}
+    assert spec == f"{hashlib.sha256(content).hexdigest()[:32]}.onnx"
+    assert (tmp_path / "policies" / spec).read_bytes() == content
+    assert bring(first, content).json() == told
+    about, frame = first.deal(game="donguri", num_players=3, num_deals=1, opponents=["greedy", spec], seed=1)
+    assert about["players"] == ["you", "greedy", spec]
+    assert first.play(about, frame, frame["legal"][0]).json()["game"]["notice"] == ""
+    for body in ({"game": "donguri", "num_players": 4}, {"game": "pepper"}):
+        reply = first.post("/games", {"opponents": spec, **body})
+        assert reply.status_code == 400
+        assert "this policy plays donguri with 3 players" in reply.json()["error"]
+    again = Browser(tmp_path)
+    assert again.get(f"/games/{about['id']}").json()["game"]["players"] == about["players"]
+    (tmp_path / "policies" / spec).unlink()
+    assert again.post("/games", {"game": "donguri", "num_players": 3, "opponents": spec}).status_code == 410
+
+
+def test_a_file_that_is_no_policy_is_refused_before_it_is_kept(tmp_path):
+    browser, content = Browser(tmp_path), pretrained_file(game_type("donguri"), 3).read_bytes()
+    for body, why in (
+        (b"", "not a policy of trick_envs"), (b"MZ" + bytes(999), "not a policy of trick_envs"),
+        (content[:-9], "damaged"), (content.replace(b"donguri", b"doppelk"), "doppelk"),
+        (content.replace(b"Gemm", b"Loop"), "not a policy of trick_envs"),
+    ):  # fmt: skip
+        reply = bring(browser, body)
+        assert reply.status_code == 422, reply.text
+        assert why in reply.json()["error"]
+        assert str(tmp_path) not in reply.text
+    assert bring(browser, bytes(MAX_BODY + 1)).status_code == 413
+    assert browser.post("/policies", content).status_code == 415
+    foreign = {"origin": "http://evil.example", "content-type": "application/octet-stream"}
+    assert browser.post("/policies", content, **foreign).status_code == 403
+    for spec in (f"../policies/{'0' * 32}.onnx", f"{'0' * 31}.onnx", f"{'0' * 32}.onnx:sample"):
+        assert browser.post("/games", {"opponents": spec}).status_code == 400, spec
+    assert list(tmp_path.rglob("*")) == []
+    assert bring(Browser(), content).status_code == 409
+
+
+def test_one_browser_and_one_address_bring_a_few_policies_and_the_oldest_make_room(tmp_path, monkeypatch):
+    for name, most in (("", 8), ("_OF_A_BROWSER", 2), ("_OF_AN_ADDRESS", 3)):
+        monkeypatch.setattr(policies, f"MAX_POLICIES{name}", most)
+    monkeypatch.setattr(policies, "made_for", lambda path, content=None: ("donguri", 3))
+    monkeypatch.setattr(policies, "PolicyAgent", lambda path, game, content: None)
+    one = Browser(tmp_path)
+    brought = [bring(one, b"%d" % number).json()["spec"] for number in range(3)]
+    kept = {file.name for file in (tmp_path / "policies").iterdir()}
+    assert kept == set(brought[1:])
+    for number in range(3, 7):  # other browsers at this address
+        one.client.cookies.clear()
+        brought.append(bring(one, b"%d" % number).json()["spec"])
+    kept = {file.name for file in (tmp_path / "policies").iterdir()}
+    assert kept == set(brought[4:])
 
 
 # --- games on disk ----------------------------------------------------------------------------------------------------

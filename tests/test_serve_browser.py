@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import re
@@ -25,7 +26,8 @@ import uvicorn  # noqa: E402
 from playwright.sync_api import Page, expect, sync_playwright  # noqa: E402
 
 from trick_envs.agents import make_agent  # noqa: E402
-from trick_envs.engine.registry import load_game  # noqa: E402
+from trick_envs.agents.pretrained import pretrained_file  # noqa: E402
+from trick_envs.engine.registry import game_type, load_game  # noqa: E402
 from trick_envs.matches.loop import play_match  # noqa: E402
 from trick_envs.play.web import make_app  # noqa: E402
 from trick_envs.play.web.export import replay_page  # noqa: E402
@@ -950,6 +952,50 @@ def test_the_start_page_offers_every_game_and_remembers_what_was_begun(open_page
     expect(page.locator("#strength")).to_have_value("casual")
     page.get_by_role("button", name="Continue Pepper").tap()
     page.wait_for_url(game)
+
+
+DROP = """([name, text]) => {
+    const files = new DataTransfer();
+    files.items.add(new File([Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0))], name));
+    const dropped = new DragEvent("drop", { dataTransfer: files, bubbles: true, cancelable: true });
+    document.querySelector("#start").dispatchEvent(dropped);
+}"""
+
+
+def test_a_policy_file_is_chosen_or_dropped_on_the_start_page_and_plays(open_page, address, tmp_path):
+    file = pretrained_file(game_type("donguri"), 3)
+    page = open_page()
+    page.add_init_script('localStorage.setItem("speed", "instant")')
+    page.goto(address)
+    (tmp_path / "bad.onnx").write_bytes(b"no policy")
+    page.set_input_files("#policy", tmp_path / "bad.onnx")
+    expect(page.locator("#message")).to_contain_text("not a policy of trick_envs")
+    (tmp_path / "large.onnx").write_bytes(bytes(1_000_001))
+    page.set_input_files("#policy", tmp_path / "large.onnx")
+    expect(page.locator("#message")).to_contain_text("larger than any policy")
+    page.evaluate(DROP, ["mine.onnx", base64.b64encode(file.read_bytes()).decode()])
+    expect(page.locator("#message")).to_contain_text("mine.onnx: Donguri to Yamaneko, 3 players")
+    page.reload()
+    expect(page.locator("#strength option:checked")).to_have_text("mine.onnx: Donguri to Yamaneko, 3 players")
+    page.get_by_role("button", name="Choose players and length of Donguri").click()
+    page.select_option("#players", "3")
+    expect(page.locator("#opponents option", has_text="mine.onnx")).to_have_count(1)
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Play Donguri").click()
+    expect(page.locator("#hand.ready")).to_be_visible()
+    spec = page.evaluate("state.about.players")[1]
+    assert re.fullmatch(r"[0-9a-f]{32}\.onnx", spec)
+    assert page.evaluate("state.about.players") == ["you", spec, spec]
+    page.goto(address)
+    page.evaluate(
+        "localStorage.setItem('policies', localStorage.getItem('policies').replace(/[0-9a-f]{32}/, 'f'.repeat(32)))"
+    )
+    page.evaluate("localStorage.setItem('strength', 'f'.repeat(32) + '.onnx')")
+    page.reload()
+    page.get_by_role("button", name="Play Donguri").click()
+    expect(page.locator("#message")).to_contain_text("choose its file again")
+    page.reload()
+    expect(page.locator("#strength")).to_have_value("strong")
 
 
 def test_the_start_page_fills_a_phone_on_its_side(open_page, address):

@@ -121,14 +121,18 @@ def _metadata(graph: Graph) -> dict[str, Any]:
     return found
 
 
-def made_for(path: Path) -> tuple[str, int]:
+def made_for(path: Path, content: bytes | None = None) -> tuple[str, int]:
     """The name of the game, and the number of players, for which a policy file was made.
+
+    Args:
+        path: the file.
+        content: what it holds, where it has been read already.
 
     Raises:
         ValueError: if there is no such file, or it is no policy.
     """
     try:
-        found = _metadata(read_graph(read_policy_file(path)))
+        found = _metadata(read_graph(read_policy_file(path) if content is None else content))
     except GraphError as error:
         raise InputError(f"{path}: not a policy of trick_envs: {error}") from error
     return found["game"], found["num_players"]

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from pathlib import Path
 
 from trick_envs.agents import Agent, make_agent
+from trick_envs.agents.policy import read_policy_file
 from trick_envs.agents.pretrained import PRETRAINED
 from trick_envs.agents.spec import ROLLOUT, parse_spec
 from trick_envs.engine.game import Game
 from trick_envs.engine.registry import load_game
+from trick_envs.errors import InputError
 
 SHRINK = 4  # a search shrinks in steps of this, so that a game needs few agents
 LEAST_EFFORT = {"pimc": 5, "ismcts": 50}
@@ -22,6 +25,7 @@ EFFORTS = {
 STAND_IN = "greedy"  # plays on for a player that fails
 
 
+BROUGHT = re.compile(r"[0-9a-f]{32}\.onnx")  # a policy that a browser has sent: the digest of its content
 _SEARCH = re.compile(r"(pimc|ismcts|pretrained\+rollout):([1-9][0-9]{0,3})")
 
 
@@ -39,6 +43,15 @@ def _shared(spec: str, game: Game) -> Agent:
     return make_agent(spec, game)
 
 
+@lru_cache(maxsize=64)
+def _brought(spec: str, game: Game, folder: Path) -> Agent:
+    """A policy that somebody has brought, one for all games: what it holds follows from its name."""
+    file = folder / spec
+    if not file.is_file():
+        raise InputError("the policy of one of its players is kept here no more")
+    return make_agent(spec, game, files={spec: read_policy_file(file)})
+
+
 class Player:
     """The player of a seat; a search shrinks while many games want to move at once.
 
@@ -46,13 +59,15 @@ class Player:
         spec: any player's.
         game: what it plays.
         seed: seed of its choices.
+        policies: where the policies are that people have brought.
 
     Raises:
         ValueError: if there is no such player.
     """
 
-    def __init__(self, spec: str, game: Game, seed: int) -> None:
+    def __init__(self, spec: str, game: Game, seed: int, policies: Path | None = None) -> None:
         self.spec, self._game, self._seed = spec, game, seed
+        self._policies = policies if BROUGHT.fullmatch(spec) else None
         parsed = parse_spec(spec)
         self._effort, self._shrinks = parsed.effort, parsed.policy is None and parsed.method in LEAST_EFFORT
         self._method = parsed.method or ""
@@ -65,14 +80,14 @@ class Player:
         Args:
             busy: how many moves are being computed, this one included.
         """
-        effort = self._effort
-        if self.spec in (PRETRAINED, "greedy") or self._method == ROLLOUT:
-            game = self._game  # whatever the length of the match, it is the same player
-            return _shared(self.spec, load_game(game.name, game.num_players, **game.options))
+        effort, game = self._effort, self._game
+        if self._policies or self.spec in (PRETRAINED, "greedy") or self._method == ROLLOUT:
+            game = load_game(game.name, game.num_players, **game.options)  # whatever the length of the match
+            return _brought(self.spec, game, self._policies) if self._policies else _shared(self.spec, game)
         if self._shrinks:
             while effort * busy > self._effort and effort // SHRINK >= LEAST_EFFORT[self._method]:
                 effort //= SHRINK
         if effort not in self._agents:
             spec = self.spec if effort == self._effort else f"{self._method}:{effort}"
-            self._agents[effort] = make_agent(spec, self._game, self._seed)
+            self._agents[effort] = make_agent(spec, game, self._seed)
         return self._agents[effort]

@@ -106,10 +106,13 @@ class SavedGames:
 
     Args:
         folder: where; it is made when the first game is saved. One server writes into it.
+
+    Attributes:
+        policies: the folder of the policies that people have brought.
     """
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
+        self.folder, self.policies = folder, folder / "policies"
         self._known: dict[Path, tuple[int, SavedGame | None]] = {}
         self._index: dict[str, Path] | None = None  # by id; this server alone writes into the folder
         self._lock = threading.Lock()
@@ -164,7 +167,7 @@ class SavedGames:
             ValueError: if it cannot be played on, for example because the rules are of another version.
         """
         path = self.find(game)
-        return None if path is None else Session.load(path, named=True)
+        return None if path is None else Session.load(path, named=True, policies=self.policies)
 
     def owns(self, browser: str, game: str) -> bool:
         """Whether a game was begun in this browser."""

@@ -48,6 +48,7 @@ class Session:
         players: the spec of every seat's player; ``PERSON`` for the person's.
         file: for the record; ``None``: it is not saved.
         named: whether pictures and texts call the others by names for people; else ``player_1`` and so on.
+        policies: where the policies are that people have brought to a server.
 
     Attributes:
         seat: the person's.
@@ -63,8 +64,11 @@ class Session:
         ValueError: if there is no such player.
     """
 
-    def __init__(self, match: Match, players: Sequence[str], file: Path | None = None, named: bool = False) -> None:
-        self.match, self.game, self.file = match, match.game, file
+    def __init__(
+        self, match: Match, players: Sequence[str], file: Path | None = None, named: bool = False,
+        policies: Path | None = None,
+    ) -> None:  # fmt: skip
+        self.match, self.game, self.file, self._policies = match, match.game, file, policies
         match.names = names_of(players) if named else ()
         self.start_number = number_of_plays(match)
         self.players, self.seat = list(players), list(players).index(PERSON)
@@ -74,7 +78,7 @@ class Session:
         self._advice: Advice | None = None
 
     def _player(self, seat: int) -> Player:
-        return Player(self.players[seat], self.game, (self.match.seed + seat) % (MAX_SEED + 1))
+        return Player(self.players[seat], self.game, (self.match.seed + seat) % (MAX_SEED + 1), self._policies)
 
     @classmethod
     def start(cls, game: Game, seat: int, opponents: str, seed: int, file: Path) -> Session:
@@ -99,13 +103,14 @@ class Session:
         return cls(Match(game, seed), seated(seat, specs * (others // len(specs))), file)
 
     @classmethod
-    def load(cls, file: Path, named: bool = False, trust: bool = False) -> Session:
+    def load(cls, file: Path, named: bool = False, trust: bool = False, policies: Path | None = None) -> Session:
         """The match that a session has saved.
 
         Args:
             file: the record.
             named: as above.
             trust: whether its players may be programs, Python functions or services.
+            policies: as above.
 
         Raises:
             ValueError: if the file holds none, or such players.
@@ -122,7 +127,7 @@ class Session:
         for player in players:
             if runs_code(player) and not trust:
                 raise InputError(f"{file}: {not_trusted(player, 'a record')}")
-        session = cls(match, players, file, named)
+        session = cls(match, players, file, named, policies)
         counts = [record.get(key, 0) for key in ("taken_back", "start_number")]
         if not all(is_whole(count, 0, most) for count, most in zip(counts, (1 << 53, session.number), strict=True)):
             raise InputError(f"{file}: 'taken_back' and 'start_number' count plays: they are {counts!r:.200}")

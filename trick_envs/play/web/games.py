@@ -26,11 +26,13 @@ from trick_envs.play.advice import hint_data
 from trick_envs.play.characters import PERSON
 from trick_envs.play.hints import advisor_of
 from trick_envs.play.lessons import lesson_data
+from trick_envs.play.players import BROUGHT
 from trick_envs.play.saved import SavedGames
 from trick_envs.play.session import Session, default_player, seated
 from trick_envs.play.web.frames import Snapshot, frame_data
 from trick_envs.play.web.http import Endpoint, SafeJSON, answer, browser_of, owners_of, post, posted
 from trick_envs.play.web.pages import about_game
+from trick_envs.play.web.policies import Policies
 from trick_envs.play.web.replays import Replays
 from trick_envs.play.web.sessions import Load, Store, WebSession
 from trick_envs.play.web.validation import (
@@ -63,6 +65,7 @@ class Games:
     Attributes:
         kept: the games that are played now.
         saved: the games on disk; ``None`` without a folder.
+        brought: policies that people have sent, to play against.
     """
 
     def __init__(
@@ -84,6 +87,7 @@ class Games:
             prepare,
         )
         self.saved = None if folder is None else SavedGames(folder)
+        self.brought = Policies(self.saved.policies if self.saved else None)
         self.kept: Store[WebSession] = Store(
             "games", MAX_GAMES, max_age=24 * HOUR, min_age=HOUR / 4,
             of_one={"browser": MAX_GAMES_OF_A_BROWSER, "address": MAX_GAMES_OF_AN_ADDRESS},
@@ -96,6 +100,7 @@ class Games:
         """Below ``/api``."""
         threads = self.threads
         return [
+            Route("/policies", post(self.brought.add, self.thinking, "application/octet-stream"), methods=["POST"]),
             Route("/games", answer(self.list_games, threads)),
             Route("/games", post(self.new_game, threads), methods=["POST"]),
             Route("/games/{game}", self._in_turn(self.show)),
@@ -169,12 +174,29 @@ class Games:
         opponents = asked.get("opponents")
         if opponents is None and asked.get("replay") is not None:
             opponents = self.replays.kept.get(asked["replay"]).opponents(seat)
-        players = seated(seat, chosen_opponents(match.game, opponents, self._policies))
+        players = seated(seat, self._opponents(match.game, opponents))
         try:
-            session = Session(match, players, named=True)
+            session = Session(match, players, named=True, policies=self.brought.folder)
         except ValueError as error:  # a file that has changed since
             raise ApiError(400, f"opponents: {error}") from None
         return self._opened(request, session)
+
+    def _opponents(self, game: Game, asked: Any) -> list[str]:
+        """The players of the other seats, clockwise from the person's left, by spec or one of these files."""
+        others, table = game.num_players - 1, (game.name, game.num_players)
+        listed = asked if isinstance(asked, list) else [default_player(game) if asked is None else asked] * others
+        if len(listed) != others:
+            raise ApiError(400, f"opponents: expected one player, or a list of {others}, clockwise from your left")
+        own = [spec for spec, made in self._policies.items() if made == table]
+        for spec in set(filter(BROUGHT.fullmatch, (one for one in listed if isinstance(one, str)))):
+            name, players = made = self.brought.table(spec)
+            if made != table:
+                raise ApiError(400, f"opponents: this policy plays {name} with {players} players, and nothing else")
+            own.append(spec)
+        specs = [spec if spec in own else checked_player(spec) for spec in listed]
+        if any(spec.startswith(PRETRAINED) for spec in specs) and game.num_players not in pretrained_players(game.type):
+            raise ApiError(400, f"opponents: no trained policy comes with {game.name} for {game.num_players} players")
+        return specs
 
     def _match(self, asked: dict[str, Any]) -> Match:
         if asked.get("replay") is not None:
@@ -220,7 +242,7 @@ class Games:
         first = None if shared is None or self.saved is None else self.saved.load(shared.first)
         if first is None:
             raise ApiError(404, "this link leads to no cards: the game that they are from was deleted")
-        session = Session(first.from_the_start(), first.players, named=True)
+        session = Session(first.from_the_start(), first.players, named=True, policies=self.brought.folder)
         session.same_cards = name
         return session
 
@@ -387,16 +409,3 @@ class Games:
 def watching_name(game: str) -> str:
     """The name under which a game can be watched: it follows from the id, and does not tell it."""
     return base64.urlsafe_b64encode(hashlib.sha256(f"watch {game}".encode()).digest()[:9]).decode()
-
-
-def chosen_opponents(game: Game, asked: Any, policies: Mapping[str, tuple[str, int]]) -> list[str]:
-    """The players of the other seats, clockwise from the person's left, by spec or one of these files."""
-    own = [spec for spec, table in policies.items() if table == (game.name, game.num_players)]
-    others = game.num_players - 1
-    listed = asked if isinstance(asked, list) else [default_player(game) if asked is None else asked] * others
-    if len(listed) != others:
-        raise ApiError(400, f"opponents: expected one player, or a list of {others}, clockwise from your left")
-    specs = [spec if spec in own else checked_player(spec) for spec in listed]
-    if any(spec.startswith(PRETRAINED) for spec in specs) and game.num_players not in pretrained_players(game.type):
-        raise ApiError(400, f"opponents: no trained policy comes with {game.name} for {game.num_players} players")
-    return specs

@@ -144,18 +144,18 @@ def answer(make: Callable[[Request], Any], threads: CapacityLimiter) -> Endpoint
     return endpoint
 
 
-def post(make: Callable[[Request, bytes], Any], threads: CapacityLimiter) -> Endpoint:
+def post(make: Callable[[Request, bytes], Any], threads: CapacityLimiter, kind: str = "application/json") -> Endpoint:
     """An endpoint that answers a POST of this server's own page with JSON, computed in one of these threads."""
 
     async def endpoint(request: Request) -> Response:
-        return SafeJSON(await run_sync(make, request, await posted(request), limiter=threads))
+        return SafeJSON(await run_sync(make, request, await posted(request, kind), limiter=threads))
 
     return endpoint
 
 
-async def posted(request: Request) -> bytes:
+async def posted(request: Request, kind: str = "application/json") -> bytes:
     """The body of a POST that comes from a page of this server."""
-    check_origin(request)
+    check_origin(request, kind)
     try:
         return await request.body()
     except ClientDisconnect:

@@ -17,6 +17,7 @@ MAX_MESSAGE = 400  # characters of an error
 MAX_DEALS = 50  # of a match
 MAX_PLAYS = 2000  # of a record
 MAX_GAMES, MAX_GAMES_OF_A_BROWSER, MAX_GAMES_OF_AN_ADDRESS = 200, 20, 60  # in memory
+MAX_POLICIES, MAX_POLICIES_OF_A_BROWSER, MAX_POLICIES_OF_AN_ADDRESS = 100, 5, 20  # files that people have brought
 MAX_REPLAYS = 24
 
 
@@ -34,13 +35,13 @@ class ApiError(Exception):
         self.message = message if len(message) <= MAX_MESSAGE else f"{message[:MAX_MESSAGE]} …"
 
 
-def check_origin(request: Request) -> None:
-    """Refuses a POST that another site's page sends, or a form."""
+def check_origin(request: Request, kind: str = "application/json") -> None:
+    """Refuses a POST that another site's page sends, or a form, or one of another kind."""
     origin, host = request.headers.get("origin"), request.headers.get("host")
     if origin not in (f"http://{host}", f"https://{host}"):  # a proxy in front may speak the other one
         raise ApiError(403, "this request does not come from a page of this server: its Origin is another")
-    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-        raise ApiError(415, "expected Content-Type: application/json")
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != kind:
+        raise ApiError(415, f"expected Content-Type: {kind}")
 
 
 def read_json(body: bytes) -> Any:

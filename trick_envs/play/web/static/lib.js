@@ -24,10 +24,11 @@ export function save(text, name) {
 
 /** What the server answers; an Error with its message and status if it refuses. */
 export async function ask(path, body, read = JSON.parse) {
+  const file = body instanceof Blob;
   const request = body === undefined ? {} : {
     method: "POST",
-    headers: { "content-type": "application/json" },
-    body: typeof body === "string" ? body : JSON.stringify(body),
+    headers: { "content-type": file ? "application/octet-stream" : "application/json" },
+    body: file || typeof body === "string" ? body : JSON.stringify(body),
   };
   let reply;
   try {
@@ -66,6 +67,20 @@ export function speaker(element) {
     clearTimeout(timer);
     if (text && !stays) timer = setTimeout(() => { element.textContent = ""; }, 9000);
   };
+}
+
+/** Files that are dropped on a page; `wanted`: whether it takes any now. */
+export function onDrop(take, wanted = () => true) {
+  document.addEventListener("dragover", (event) => {
+    event.preventDefault();
+    document.body.classList.toggle("over", wanted());
+  });
+  document.addEventListener("dragleave", () => document.body.classList.remove("over"));
+  document.addEventListener("drop", (event) => {
+    event.preventDefault();
+    document.body.classList.remove("over");
+    if (wanted() && event.dataTransfer.files[0]) take(event.dataTransfer.files[0]);
+  });
 }
 
 /** Asks in a dialog; resolves to whether the person agrees. */

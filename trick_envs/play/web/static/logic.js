@@ -14,6 +14,7 @@ const AROUND = { 1: [0, 1, 0], 2: [1, 0, 1], 3: [1, 1, 1], 4: [1, 2, 1], 5: [1, 
 
 /** The strength of a player in a word, or its spec; of a file the end of its path. */
 export function strengthOf(spec) {
+  if (/^[0-9a-f]{32}\.onnx$/.test(spec)) return "own policy"; // that somebody has sent
   return Object.keys(STRENGTHS).find((word) => STRENGTHS[word] === spec) ?? (spec.endsWith(".onnx") ? spec.split(/[/\\]/).slice(-2).join("/") : spec);
 }
 

@@ -8,18 +8,19 @@ import { state } from "./state.js";
 const OTHERS = ["ismcts:100", "ismcts:1000", "pimc:100"]; // specs without a word
 
 /** The start page: every game with its picture and one line, to play, to learn, to go on with. */
-export async function drawStart({ play, learn, openGame, change }) {
+export async function drawStart({ play, learn, openGame, change, bring }) {
   const { games } = await ask("/api/games");
   const going = toContinue(games);
   const strength = h("select", { id: "strength", onchange: () => localStorage.setItem("strength", $("strength").value) },
     ...strengths(true).map(([word]) => option(word, word)),
-    ...state.choices.policies.map(({ spec, game, players }) => option(spec, `${strengthOf(spec)}: ${state.choices.games.find((one) => one.name === game)?.title ?? game}, ${players} players`)));
+    ...ownPolicies().map((one) => option(one.spec, tableOf(one))));
+  const file = h("input", { id: "policy", class: "hidden", type: "file", accept: ".onnx", onchange: () => file.files[0] && bring(file.files[0]) });
   strength.value = localStorage.getItem("strength") || "strong";
   if (!strength.value) strength.value = "strong"; // a file that is offered no more
   $("start").replaceChildren(
     h("div", { class: "welcome" },
       h("div", {}, h("h2", {}, "Which game?"), h("p", {}, "Card games with tricks, against trained opponents. Learn one in a guided first deal; afterwards a review shows what could have been better.")),
-      h("label", {}, "Opponents ", strength)),
+      h("div", {}, h("label", {}, "Opponents ", strength), file, h("label", { class: "button", for: "policy" }, "Own policy file …"))),
     h("ul", { class: "shelf" }, ...state.choices.games.map((game) => h("li", { class: "panel" },
       h("div", { class: "cover", "aria-hidden": "true" }, ...game.cover.map((kind) => h("span", {}, cardImage({ name: game.name, num_players: game.default_players }, kind)))),
       h("h3", {}, game.title, game.original ? h("span", { lang: "ja" }, game.original) : null),
@@ -31,6 +32,32 @@ export async function drawStart({ play, learn, openGame, change }) {
         h("button", { type: "button", class: "quiet", onclick: () => change(game.name), "aria-label": `Choose players and length of ${game.title}` }, "Options"))))));
 }
 
+/** Policy files that may be chosen: those that the server offers, and those that this browser has sent. */
+function ownPolicies() {
+  return [...state.choices.policies.map((one) => ({ ...one, name: strengthOf(one.spec) })), ...JSON.parse(localStorage.getItem("policies") ?? "[]")];
+}
+
+function tableOf({ name, game, players }) {
+  return `${name}: ${state.choices.games.find((one) => one.name === game)?.title ?? game}, ${players} players`;
+}
+
+/** Sends a policy file to the server, to play against; returns what it plays. */
+export async function bringPolicy(file) {
+  if (file.size > 1_000_000) throw new Error("This file is larger than any policy here may be (1 MB).");
+  const one = { ...await ask("/api/policies", file), name: file.name.slice(0, 40) };
+  forgetPolicy(one.spec);
+  const kept = JSON.parse(localStorage.getItem("policies") ?? "[]");
+  localStorage.setItem("policies", JSON.stringify([...kept, one].slice(-5)));
+  localStorage.setItem("strength", one.spec);
+  return tableOf(one);
+}
+
+/** The server does not keep a policy any more, or it is sent anew. */
+export function forgetPolicy(spec) {
+  const kept = JSON.parse(localStorage.getItem("policies") ?? "[]");
+  localStorage.setItem("policies", JSON.stringify(kept.filter((one) => one.spec !== spec)));
+}
+
 function countsOf(players) {
   const [first, last] = [players[0], players.at(-1)];
   return first === last ? `${first}` : last - first + 1 === players.length ? `${first} to ${last}` : players.join(", ");
@@ -40,7 +67,7 @@ function countsOf(players) {
 export function remembered(game) {
   const count = game.default_players;
   const word = localStorage.getItem("strength") || "strong";
-  const own = state.choices.policies.find((one) => one.spec === word);
+  const own = ownPolicies().find((one) => one.spec === word);
   if (own?.game === game.name) return { game: game.name, num_players: own.players, opponents: own.spec };
   const known = Object.fromEntries(strengths(game.pretrained.includes(count)));
   return { game: game.name, opponents: known[own ? "strong" : word] ?? "ismcts:1000" };
@@ -90,8 +117,8 @@ function fillSeats() {
 function fillStrengths(select, ...more) {
   const players = Number($("players").value);
   const trained = chosenGame().pretrained.includes(players);
-  const own = state.choices.policies.filter((one) => one.game === chosenGame().name && one.players === players);
-  select.replaceChildren(...strengths(trained).map(([word, spec]) => option(spec, word)), ...own.map(({ spec }) => option(spec, strengthOf(spec))), ...more,
+  const own = ownPolicies().filter((one) => one.game === chosenGame().name && one.players === players);
+  select.replaceChildren(...strengths(trained).map(([word, spec]) => option(spec, word)), ...own.map(({ spec, name }) => option(spec, name)), ...more,
     h("optgroup", { label: "other …" }, ...OTHERS.map((spec) => option(spec, spec))));
 }
 

@@ -2,10 +2,10 @@
 
 import { cardButton, drawHand } from "./cards.js";
 import { askHints, hintMark, hintWords, renderValues, tellHint } from "./hints.js";
-import { $, ask, h, sentence, signed, speaker, still, sure } from "./lib.js";
+import { $, ask, h, onDrop, sentence, signed, speaker, still, sure } from "./lib.js";
 import { beginLessons, coach, endLesson, learning, teach, teachDecision, teachTrick, tryCard } from "./learn.js";
 import { handColumns, keyAction, SPEEDS } from "./logic.js";
-import { chosen, drawStart, fillForm, remembered, showForm } from "./newgame.js";
+import { bringPolicy, chosen, drawStart, fillForm, forgetPolicy, remembered, showForm } from "./newgame.js";
 import { dealOver, lookBack, matchOver, renderScore, showDeal, showLink } from "./results.js";
 import { fillRules, guideOf } from "./rules.js";
 import { hear, sound, toggleSound } from "./sound.js";
@@ -80,6 +80,16 @@ async function showStart() {
       fillForm(name);
       $("new").showModal();
     },
+    bring,
+  });
+}
+
+/** Takes a policy file as an opponent, and says in which game. */
+function bring(file) {
+  return guarded(async () => {
+    const table = await bringPolicy(file);
+    await showStart();
+    say(`Your opponents now: ${table}. Choose Play there.`, true);
   });
 }
 
@@ -98,6 +108,9 @@ async function newGame(body, hash = "") {
   try {
     reply = await ask("/api/games", body);
     say("");
+  } catch (error) {
+    if (error.status === 410) [body.opponents].flat().forEach(forgetPolicy);
+    throw error;
   } finally {
     clearTimeout(patience);
     state.busy = false;
@@ -573,6 +586,7 @@ function move(event) {
   buttons[to].focus();
 }
 
+onDrop(bring, () => !$("start").hidden);
 $("stage").addEventListener("click", () => state.goOn?.());
 $("figures").setAttribute("aria-pressed", String(state.figures));
 $("figures").addEventListener("click", toggleFigures);

@@ -1,7 +1,7 @@
 // The viewer. Its tables come from the server, or, in a page made by trick replay --html, as pictures from the page itself.
 
 import { cardButton, chip, drawHand } from "./cards.js";
-import { $, ask, h, percent, save, sentence, signed } from "./lib.js";
+import { $, ask, h, onDrop, percent, save, sentence, signed } from "./lib.js";
 import { handColumns, retryTold } from "./logic.js";
 import { Table } from "./table.js";
 
@@ -577,16 +577,7 @@ $("play-on").addEventListener("click", () => {
 if ($("file")) {
   $("another").addEventListener("click", () => $("file").click());
   $("file").addEventListener("change", () => $("file").files[0] && guarded(() => open($("file").files[0])));
-  document.addEventListener("dragover", (event) => {
-    event.preventDefault();
-    document.body.classList.add("over");
-  });
-  document.addEventListener("dragleave", () => document.body.classList.remove("over"));
-  document.addEventListener("drop", (event) => {
-    event.preventDefault();
-    document.body.classList.remove("over");
-    if (event.dataTransfer.files[0]) guarded(() => open(event.dataTransfer.files[0]));
-  });
+  onDrop((file) => guarded(() => open(file)));
 }
 addEventListener("hashchange", () => {
   if (!about) return;
