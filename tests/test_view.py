@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from helpers import TABLES, every_game, every_table, given, make, play, random_positions, twin_setup
+from helpers import TABLES, every_game, every_table, given, legal_of, make, play, random_positions, twin_setup
 
 from trick_envs.engine.cards import members
 from trick_envs.engine.game import Game
@@ -243,6 +243,29 @@ def test_express_marks_the_longest_stretch_between_two_stops():
     line, top = view.sections["line"], view.sections["top"]
     assert line[top["from"]] == line[top["to"]] == top["seat"]
     assert top["length"] == max(each["first"] for each in view.sections["passes"]) == top["to"] - top["from"] - 1
+
+
+def test_a_match_to_a_number_of_points_says_so_instead_of_its_longest_length():
+    """Once a match of Hearts said "deal 1 of 50"."""
+    for name, length in (
+        ("hearts", ", to 100 points"),
+        ("double_deck_whist", ", to 3 won deals"),
+        ("zaraba22", " of 3"),
+    ):
+        view = match_view(Match(load_game(name), 1), 0)
+        assert view.length == length
+        assert f"deal 1{length}, trick 1" in ansi(view)
+    assert match_view(Match(load_game("hearts", num_deals=2), 1)).length == " of 2"
+
+
+def test_hearts_asks_for_the_cards_that_are_passed_together():
+    """Once "a card (1 of 3)" stood where three are chosen at once."""
+    match = Match(load_game("hearts"), 1)
+    told = []
+    for _ in range(3):
+        told.append(match_view(match, int(match.states["seat"][0])).prompt)
+        match.step(legal_of(match.game, match.states)[0])
+    assert [" ".join(one.split()[1:4]) for one in told] == ["pass three cards", "pass card 2", "pass card 3"]
 
 
 # --- drawings -----------------------------------------------------------------------------------------------------

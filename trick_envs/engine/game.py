@@ -40,6 +40,7 @@ class GameType:
         deck: the cards for a number of players.
         hand_size: cards dealt to each seat, for a number of players.
         deals: how many deals the original plays or recommends (at most), for a number of players.
+        until: how the original's match ends, if not after a number of deals: ``100 points``.
         phases: the phases that occur (the observation encodes the current one as one-hot).
         modules: the modules that define the game's hooks (``engine/hooks.py``); the rules come first.
         state: the class that declares the fields of a position.
@@ -69,6 +70,7 @@ class GameType:
     phases: Sequence[int]
     modules: Sequence[ModuleType]
     state: type[State] = State
+    until: str = ""
     blocks: Callable[[int], Sequence[Block]] = lambda num_players: ()
     hidden_blocks: Callable[[int], Sequence[Block]] = lambda num_players: ()
     legality_rules: Mapping[int, str] = field(default_factory=dict)

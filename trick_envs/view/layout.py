@@ -80,7 +80,7 @@ class _Table:
         size = 14 if self.plan.phone else 18
         used = pen.label(area.x + 2, y, view.title, size, CREAM, bold=True, width=0.6 * area.width)
         trick = "" if view.acting is None else f", trick {view.trick_number}"
-        told = f"deal {view.deal} of {view.num_deals}{trick}"
+        told = f"deal {view.deal}{view.length}{trick}"
         used += pen.label(area.x + used + 12, y, told, 0.72 * size, MIST) + 12
         self._last_trick(area, area.width - used - 16)
 

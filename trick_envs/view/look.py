@@ -16,6 +16,13 @@ from trick_envs.view.sentences import prompt, said_of_end
 from trick_envs.view.table import Ended, Kinds, SeatView, TableView, seat_name
 
 
+def match_length(game: Game) -> str:
+    """How long a match is, as it stands behind the number of a deal: `` of 8``, ``, to 100 points``."""
+    if game.num_deals is None and game.type.until:
+        return f", to {game.type.until}"
+    return f" of {int(game.template['num_deals'][0])}"
+
+
 def table_view(
     game: Game,
     states: States,
@@ -56,6 +63,7 @@ def table_view(
         observer=None if observer is None else int(observer),
         deal=int(state["deal_number"]) + (not over),
         num_deals=int(state["num_deals"]),
+        length=match_length(game),
         phase=PHASES[int(state["phase"])],
         acting=acting,
         trick_number=tricks,

@@ -75,6 +75,7 @@ class TableView:
         num_players: seats at the table.
         observer: the seat that looks on; ``None``: everything is open.
         deal, num_deals: the number of the deal, from 1, and how many the match has (at most).
+        length: the latter in words, behind the number of a deal: `` of 8``, ``, to 100 points``.
         phase: ``lead``, ``follow``, ``pass``, ``keep``, ``pick``, or ``over``.
         acting: the seat to act; ``None`` when the match is over.
         trick_number: the number of the trick, from 1.
@@ -103,6 +104,7 @@ class TableView:
     observer: int | None
     deal: int
     num_deals: int
+    length: str
     phase: str
     acting: int | None
     trick_number: int

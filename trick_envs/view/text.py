@@ -18,7 +18,7 @@ def ansi(view: TableView, color: bool = False) -> str:
         color: whether to use colours (24 bit), and bold for the cards that may be named.
     """
     width = max(len(seat.name) for seat in view.seats)
-    lines = [f"{view.title}, deal {view.deal} of {view.num_deals}, trick {view.trick_number}"]
+    lines = [f"{view.title}, deal {view.deal}{view.length}, trick {view.trick_number}"]
     for seat in view.seats:
         acts = seat.seat == view.acting
         own = "".join(f"  {name}: {_cards(view, held, color)}" for name, held in seat.places.items() if held)

@@ -12,6 +12,7 @@ GAME = GameType(
     deck=rules.deck,
     hand_size=lambda num_players: 13,
     deals=lambda num_players: 2 * rules.DEALS_TO_WIN - 1,
+    until="3 won deals",
     phases=(LEAD, FOLLOW, PICK),
     modules=(rules, features, heuristic, determinization),
     state=rules.DoubleDeckWhistState,

@@ -12,6 +12,7 @@ GAME = GameType(
     deck=rules.deck,
     hand_size=lambda num_players: rules.TRICKS,
     deals=lambda num_players: rules.LONGEST_MATCH,
+    until="100 points",
     phases=(LEAD, FOLLOW, PASS),
     modules=(rules, features, heuristic, determinization),
     state=rules.HeartsState,

@@ -101,7 +101,9 @@ def _prompt(view: TableView, to: int) -> str:
         return ""
     acts, other = view.acting, (view.acting + to) % view.num_players
     verb = "pass" if acts == view.spoken_to else "to pass"
-    return f"{view.you(acts)} {verb} a card {DIRECTIONS[to]}, to {view.you(other)} ({_named(view) + 1} of {PASSED})"
+    named = _named(view)
+    what = f"card {named + 1} of {PASSED}" if named else f"{counted(PASSED, 'card')}"
+    return f"{view.you(acts)} {verb} {what} {DIRECTIONS[to]}, to {view.you(other)}"
 
 
 def _named(view: TableView) -> int:

@@ -227,7 +227,7 @@ class PlayApp(App[Exception | None]):
 
     def _draw(self) -> None:
         view, drawing = self.view, self._drawing
-        title = f"{view.title}, deal {view.deal} of {view.num_deals}, trick {max(view.trick_number, 1)}"
+        title = f"{view.title}, deal {view.deal}{view.length}, trick {max(view.trick_number, 1)}"
         self._parts["title"].update(title)
         table = drawing.table(view, self._columns, self.size.height >= TALL)
         self._tallest = max(self._tallest, table.plain.count("\n") + 1)

@@ -20,6 +20,7 @@ from trick_envs.play.web.http import Endpoint
 from trick_envs.play.web.validation import ApiError, whole
 from trick_envs.view import avatar_svg, card_svg, icon_svg
 from trick_envs.view.guide import guide_of, rule_svg
+from trick_envs.view.look import match_length
 from trick_envs.view.style import suit_style
 from trick_envs.view.words import card_words
 
@@ -107,6 +108,7 @@ def about_type(name: str) -> Any:
         "default_players": kind.default_players,
         "pretrained": pretrained_players(kind),
         "deals": {players: kind.deals(players) for players in kind.players},
+        "until": kind.until,
         "options": {
             option: {"default": default, "meaning": declared[option].meaning}
             for option, default in kind.options.items()
@@ -138,6 +140,7 @@ def about_game(game: Game) -> Any:
         "title": game.title,
         "num_players": game.num_players,
         "num_deals": int(game.template["num_deals"][0]),
+        "length": match_length(game),
         "teams": game.type.teams,
         "hands_seen": game.type.hands_seen,
         "suits": {letter: suit_style(letter, deck.suits).symbol for letter in deck.suits},

@@ -110,7 +110,7 @@ function fillSeats() {
   }
   showStrengths();
   const deals = game.deals[count];
-  $("length").replaceChildren(...(deals > 1 ? [option("", `${deals} deals`)] : []), option("1", "1 deal"));
+  $("length").replaceChildren(...(deals > 1 ? [option("", game.until ? `to ${game.until}` : `${deals} deals`)] : []), option("1", "1 deal"));
 }
 
 /** The strengths that a player can have, the weakest first; then specs that have no word. */

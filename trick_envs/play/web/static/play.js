@@ -458,7 +458,7 @@ function pastTrick() {
 async function fillGames() {
   const { games } = await ask("/api/games");
   const rows = games.map((one) => {
-    const standing = one.winners ? (one.winners.includes(one.seat) ? "won" : "lost") : one.over ? "ended" : `deal ${one.deals} of ${one.num_deals}`;
+    const standing = one.winners ? (one.winners.includes(one.seat) ? "won" : "lost") : one.over ? "ended" : `deal ${one.deals}${one.num_deals ? ` of ${one.num_deals}` : ""}`;
     const others = one.score.filter((_, seat) => seat !== one.seat).map((score) => signed(score)).join(", ");
     const button = (text, action, primary) => h("button", { type: "button", class: primary ? "primary" : null, onclick: () => guarded(action), "aria-label": `${text} ${one.title}, ${when(one.saved)}` }, text);
     return h("li", {},

@@ -59,7 +59,7 @@ function open(closed, ...children) {
 export function showDeal() {
   const { about } = state;
   if (!about.last_deal || state.goOn) return;
-  open(() => sessionStorage.removeItem("deal"), h("h2", {}, `Deal ${about.last_deal.number} of ${about.num_deals}`), dealTable(),
+  open(() => sessionStorage.removeItem("deal"), h("h2", {}, `Deal ${about.last_deal.number}${about.length}`), dealTable(),
     h("button", { type: "button", class: "primary", autofocus: true, onclick: () => $("summary").close() }, "Go on"));
 }
 
@@ -80,7 +80,7 @@ export function dealOver(shown, last) {
     renderScore();
     setTimeout(() => {
       if (state.goOn !== done) return;
-      open(done, h("h2", {}, `Deal ${number} of ${about.num_deals}`), dealTable(), h("button", { type: "button", class: "primary", autofocus: true, onclick: done }, last ? "Result" : "Next deal"));
+      open(done, h("h2", {}, `Deal ${number}${about.length}`), dealTable(), h("button", { type: "button", class: "primary", autofocus: true, onclick: done }, last ? "Result" : "Next deal"));
     }, still.matches ? 0 : 900);
     state.goOn = done;
   });

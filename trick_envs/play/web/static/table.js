@@ -65,7 +65,7 @@ export class Table {
       ...frame.previous.map(([seat, kind]) => h("span", { class: seat === frame.taker ? "took" : null }, chip(about, kind))),
       ` to ${frame.names[frame.taker]}`) : null;
     this.parts.top.replaceChildren(h("b", {}, about.title),
-      h("span", { class: "count" }, `deal ${frame.deal} of ${about.num_deals}${frame.acting === null ? "" : `, trick ${frame.trick}`}`), ...(before ? [before] : []));
+      h("span", { class: "count" }, `deal ${frame.deal}${about.length}${frame.acting === null ? "" : `, trick ${frame.trick}`}`), ...(before ? [before] : []));
   }
 
   drawRows() {
