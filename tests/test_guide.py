@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import tomllib
 from itertools import pairwise
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
@@ -17,7 +20,8 @@ from trick_envs.errors import InputError
 from trick_envs.play.guides import guide_data
 from trick_envs.view import guide as guides
 from trick_envs.view.guide import FILE, WIDTH, guide_markdown, guide_of, rule_svg, rule_words
-from trick_envs.view.pen import Text
+from trick_envs.view.messages import languages, messages
+from trick_envs.view.pen import Text, measure
 from trick_envs.view.words import signed
 
 BUILT_IN = [name for name in game_names() if game_type(name).package == "trick_envs"]
@@ -129,6 +133,62 @@ def test_a_game_without_a_guide_is_told_by_its_docstring(name, monkeypatch, tmp_
         assert data["pages"][0]["text"].split()[0] in guide_markdown(name)
     finally:
         guide_of.cache_clear()
+
+
+JAPANESE = ["donguri", "double_deck_whist", "pepper", "tricky_express", "zaraba22"]
+
+
+def shape_of(found: Any) -> Any:
+    """What has to be the same in a translation: keys, cards, lines, numbers, moments; of texts that they are there."""
+    if isinstance(found, dict):
+        same = ("cards", "line", "when")
+        return {key: value if key in same else shape_of(value) for key, value in found.items() if key != "original"}
+    if isinstance(found, list):
+        return [shape_of(one) for one in found]
+    return bool(found.strip()) if isinstance(found, str) else found
+
+
+def numbers_in(text: str) -> set[str]:
+    return set(re.findall(r"[0-9]+", text))
+
+
+def bare_numbers(rule: dict[str, Any]) -> list[str]:
+    return [one["text"] for one in rule["picture"] if re.fullmatch(r"[+−0-9…]+", one.get("text", ""))]
+
+
+@pytest.mark.parametrize("name", JAPANESE)
+def test_a_translated_guide_has_the_same_cards_and_numbers(name):
+    file = guides.guide_file(game_type(name))
+    english, japanese = (
+        tomllib.loads(one.read_text(encoding="utf-8")) for one in (file, file.with_name("guide.ja.toml"))
+    )
+    assert shape_of(japanese) == shape_of(english)
+    for rule, other in zip(english["rules"], japanese["rules"], strict=True):
+        assert numbers_in(rule["text"]) <= numbers_in(other["text"]), rule["title"]
+        assert bare_numbers(rule) == bare_numbers(other)
+    assert numbers_in(english["example"]["text"]) <= numbers_in(japanese["example"]["text"])
+
+
+@pytest.mark.parametrize("name", JAPANESE)
+def test_a_translated_guide_is_drawn_with_the_letters_of_the_system(name):
+    guide = guide_of(name, "ja")
+    assert guide.language == "ja"
+    for rule in guide.pages:
+        assert re.search("[ぁ-ん]", rule.text)
+        assert not re.search("[a-z]", rule_words(guide, rule)), rule_words(guide, rule)
+        svg = rule_svg(guide, rule)
+        shown = "".join(one.text or "" for one in ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}text"))
+        assert all(one.label in shown for one in rule.picture if re.search("[ぁ-んァ-ン一-龥]", one.label))
+        for item in guides._draw(guide, rule).items:
+            if isinstance(item, Text):
+                assert item.x + measure(item.text, item.size, item.bold) <= WIDTH
+
+
+def test_what_has_no_translation_is_english():
+    assert guide_of("hearts", "ja") is guide_of("hearts")
+    tables = [messages(language) for language in languages()]
+    assert all(shape_of(one) == shape_of(tables[0]) for one in tables)
+    assert languages() == ("en", "ja")
 
 
 @every_guide

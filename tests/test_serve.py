@@ -533,6 +533,23 @@ def test_one_browser_and_one_address_bring_a_few_policies_and_the_oldest_make_ro
     assert kept == set(brought[4:])
 
 
+def test_rules_are_told_in_the_language_that_a_browser_asks_for(browser):
+    def goal(language: str) -> str:
+        return browser.client.get("/api/guides/pepper", headers={"accept-language": language}).json()["goal"]
+
+    japanese, english = goal("ja,en-US;q=0.9"), goal("en")
+    assert "ペッパー" in japanese
+    assert goal("JA-jp") == goal("ja;q=0.8") == japanese
+    assert goal("") == goal("de-DE,ja;q=0.5") == goal("../ja") == goal("j" * 999) == english
+    headers = {"accept-language": "ja"}
+    told = browser.client.get("/api/choices", headers=headers).json()["games"]
+    languages = {one["name"]: one["language"] for one in told}
+    assert (languages["pepper"], languages["hearts"]) == ("ja", "en")
+    picture = browser.client.get("/guides/pepper/0.svg", headers=headers)
+    assert "手札" in browser.client.get("/guides/pepper/1.svg", headers=headers).text
+    assert "accept-language" in picture.headers["vary"].lower()
+
+
 # --- games on disk ----------------------------------------------------------------------------------------------------
 
 

@@ -312,6 +312,20 @@ def test_the_rules_show_a_picture_for_each(open_page, address):
     expect(page.locator("#rules")).to_be_hidden()
 
 
+def test_rules_are_japanese_in_a_japanese_browser(open_page, address):
+    page = open_page(PHONE, has_touch=True, locale="ja-JP")
+    page.goto(address)
+    expect(page.locator(".shelf li", has_text="ザラバ22").locator("p").first).to_contain_text("株価が高い")
+    expect(page.locator(".shelf li", has_text="Hearts").locator("p").first).to_contain_text("Take no hearts")
+    page.get_by_role("button", name="Learn Zaraba").tap()
+    expect(page.locator("#lesson")).to_contain_text("はじめての「ザラバ22」")
+    page.get_by_role("button", name="次へ").tap()
+    expect(page.locator("#lesson h3")).to_have_text("4つのマークは4つの株")
+    expect(page.locator("#lesson img")).to_have_attribute("alt", re.compile("クラブのA、クラブの2"))
+    assert page.locator("#lesson .rule").get_attribute("lang") == "ja"
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+
+
 def test_a_deal_of_zaraba_is_learnt_on_a_phone(open_page, address):
     """Rules come when they matter, every step says what is possible and why, and the score is itemised at the end."""
     page = open_page(PHONE, has_touch=True)

@@ -8,26 +8,40 @@ from typing import Any
 
 from trick_envs.engine.registry import game_type
 from trick_envs.view.guide import guide_of, rule_words
+from trick_envs.view.messages import ENGLISH, messages
 
 
-def guide_data(name: str) -> dict[str, Any]:
+def guide_data(name: str, language: str = ENGLISH) -> dict[str, Any]:
     """The rules of a game for people. JSON-serialisable.
 
-    ``goal``, a sentence; ``pages``: ``title``, ``text``, ``words`` (what the picture shows; empty if there is none) and
-    ``when`` (the moments of a guided deal at which it matters); ``learn``: what to ask for to be dealt a guided deal;
-    ``None`` if there is none.
+    ``language`` of the texts; ``words`` beside them; ``goal``, a sentence; ``pages``: ``title``, ``text``, ``words``
+    (what the picture shows; empty if there is none) and ``when`` (the moments of a guided deal at which it matters);
+    ``learn``: what to ask for to be dealt a guided deal; ``None`` if there is none.
 
     Raises:
         ValueError: if there is no such game.
     """
-    guide = guide_of(name)
+    guide = guide_of(name, language)
     if guide is None:
         told = paragraphs(inspect.getdoc(game_type(name).modules[0]) or "")
-        return {"game": name, "goal": "", "pages": [_page("", text) for text in told], "learn": None}
+        return {
+            **_words(name, ENGLISH),
+            "game": name,
+            "goal": "",
+            "pages": [_page("", text) for text in told],
+            "learn": None,
+        }
     pages = [_page(rule.title, rule.text, rule_words(guide, rule), list(rule.when)) for rule in guide.pages]
     seat, players, seed = (guide.learn[key] for key in ("seat", "players", "seed"))
     learn = {"game": name, "num_players": players, "seat": seat, "seed": seed, "num_deals": 1, "opponents": "greedy"}
-    return {"game": name, "goal": guide.goal, "pages": pages, "learn": learn}
+    return {**_words(name, guide.language), "game": name, "goal": guide.goal, "pages": pages, "learn": learn}
+
+
+def _words(name: str, language: str) -> dict[str, Any]:
+    found, english = messages(language), guide_of(name)
+    title = english.original if english and language != ENGLISH else game_type(name).title
+    first = found["lesson"]["first"].format(title=title)
+    return {"language": language, "words": {**found["lesson"], "goal": found["guide"]["goal"], "first": first}}
 
 
 def _page(title: str, text: str, words: str = "", when: list[str] | None = None) -> dict[str, Any]:

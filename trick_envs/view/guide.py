@@ -1,7 +1,7 @@
 """The rules of a game for people: the goal, a picture for every rule, an example of scoring.
 
-They are data: a file ``guide.toml`` beside the game's rules. A game without one has no guide, and the docstring of its
-rules stands in. The keys of the file::
+They are data: a file ``guide.toml`` beside the game's rules, and translations beside it (``guide.ja.toml``), the
+same in other words. A game without one has no guide, and the docstring of its rules stands in. The keys of the file::
 
     goal = "one sentence"
     original = "the title as the author of the game writes it"    # if it is another one
@@ -47,10 +47,11 @@ from trick_envs.engine.registry import game_type, load_game
 from trick_envs.engine.state import PHASES
 from trick_envs.errors import InputError
 from trick_envs.view.cards import face
+from trick_envs.view.messages import ENGLISH, messages
 from trick_envs.view.pen import RATIO, Drawing, Pen, measure
 from trick_envs.view.style import CREAM, FELT, GOLD, INK, MIST, RIM, SEATS
 from trick_envs.view.svg import to_svg
-from trick_envs.view.words import card_words, listed, signed
+from trick_envs.view.words import signed
 
 FILE = "guide.toml"
 WHEN = ("start", *PHASES, "trick", "score")
@@ -100,6 +101,7 @@ class Guide:
 
     Attributes:
         game: the name of the game.
+        language: of its texts.
         goal: in one sentence.
         original: the title as the author of the game writes it; empty if it is the same.
         deck: the cards in the pictures.
@@ -110,6 +112,7 @@ class Guide:
     """
 
     game: str
+    language: str
     goal: str
     original: str
     deck: Deck
@@ -125,17 +128,19 @@ class Guide:
 
 
 @cache
-def guide_of(name: str) -> Guide | None:
-    """The guide of a game; ``None`` if it has none.
+def guide_of(name: str, language: str = ENGLISH) -> Guide | None:
+    """The guide of a game, in a language if it is there, else in English; ``None`` if it has none.
 
     Raises:
         ValueError: if its file is not as described above; says where.
     """
     file = guide_file(game_type(name))
+    if language != ENGLISH:
+        file = file.with_name(f"{file.stem}.{language}{file.suffix}")
     if not file.is_file():
-        return None
+        return None if language == ENGLISH else guide_of(name)
     try:
-        return _read(name, tomllib.loads(file.read_text(encoding="utf-8")))
+        return _read(name, language, tomllib.loads(file.read_text(encoding="utf-8")))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise InputError(f"{file}: {type(error).__name__}: {error}") from error
 
@@ -145,7 +150,7 @@ def guide_file(kind: GameType) -> Path:
     return Path(inspect.getfile(kind.modules[0])).with_name(FILE)
 
 
-def _read(name: str, found: dict[str, Any]) -> Guide:
+def _read(name: str, language: str, found: dict[str, Any]) -> Guide:
     deck = load_game(name, found["players"]).deck
     rules = []
     for rule in found["rules"]:
@@ -157,14 +162,18 @@ def _read(name: str, found: dict[str, Any]) -> Guide:
     points = tuple(int(row["points"]) for row in told["rows"])
     if sum(points) != told["total"]:
         raise InputError(f"the example adds up to {sum(points)}, not to {told['total']}")
-    rows = [{"label": f"{row['words']}: {signed(row['points'])}", **row} for row in told["rows"]]
+    words = messages(language)["guide"]
+    rows = [
+        {"label": words["row"].format(words=row["words"], points=signed(row["points"])), **row} for row in told["rows"]
+    ]
     parts = [{key: row[key] for key in ("label", "cards", "line", "text") if key in row} for row in rows]
-    together = {"label": "together", "text": signed(told["total"])}
-    example = Rule("An example", told["text"], ("score",), _groups(deck, [*parts, together]))
+    together = {"label": words["together"], "text": signed(told["total"])}
+    example = Rule(words["example"], told["text"], ("score",), _groups(deck, [*parts, together]))
     learn = {"players": found["players"], "seat": 0, **found["learn"]}
     return Guide(
-        name, found["goal"], found.get("original", ""), deck, tuple(rules), example, (*points, told["total"]), learn
-    )
+        name, language, found["goal"], found.get("original", ""), deck, tuple(rules), example, (*points, told["total"]),
+        learn,
+    )  # fmt: skip
 
 
 def _groups(deck: Deck, found: Sequence[dict[str, Any]]) -> tuple[Group, ...]:
@@ -189,7 +198,7 @@ def guide_markdown(name: str, picture: Callable[[Guide, int], str] | None = None
     guide = guide_of(name)
     if guide is None:
         return inspect.getdoc(game_type(name).modules[0]) or ""
-    parts = [f"**The goal:** {guide.goal[:1].lower()}{guide.goal[1:]}"]
+    parts = [f"**{messages(ENGLISH)['guide']['goal']}** {guide.goal[:1].lower()}{guide.goal[1:]}"]
     for number, rule in enumerate(guide.pages):
         shown = f"*{rule_words(guide, rule)}*" if picture is None else picture(guide, number)
         parts += [f"### {rule.title}", rule.text, shown]
@@ -207,16 +216,19 @@ def rule_svg(guide: Guide, rule: Rule) -> str:
 
 def rule_words(guide: Guide, rule: Rule) -> str:
     """What the picture of a rule shows, in words."""
-    return "; ".join(_told(guide.deck, group) for group in rule.picture)
+    words = messages(guide.language)
+    return words["guide"]["groups"].join(_told(guide.deck, group, words) for group in rule.picture)
 
 
-def _told(deck: Deck, group: Group) -> str:
-    marks = {_TAKES: " (takes the trick)", _DIM: " (not allowed)", "": ""}
-    cards = [
-        ("a hidden card" if kind is None else card_words(deck.suits, deck.ranks, kind)) + marks[mark]
-        for kind, mark in group.cards
-    ]
-    told = listed(cards) if cards else " ".join(map(str, group.line)) if group.line else group.text
+def _told(deck: Deck, group: Group, messages: dict[str, Any]) -> str:
+    words, cards = messages["guide"], []
+    for kind, mark in group.cards:
+        suit, rank = (0, 0) if kind is None else divmod(kind, len(deck.ranks))
+        suit_name = messages["suits"].get(deck.suits[suit], deck.suits[suit])
+        card = words["hidden"] if kind is None else words["card"].format(rank=deck.ranks[rank], suit=suit_name)
+        cards.append({_TAKES: words["takes"], _DIM: words["barred"], "": "{card}"}[mark].format(card=card))
+    several = words["and"].join([words["comma"].join(cards[:-1]), cards[-1]]) if len(cards) > 1 else "".join(cards)
+    told = several or (" ".join(map(str, group.line)) if group.line else group.text)
     return f"{group.label}: {told}" if group.label else told
 
 

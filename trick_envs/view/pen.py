@@ -219,7 +219,7 @@ def outlines(bold: bool) -> dict[str, list[Any]]:
 def measure(text: str, size: float, bold: bool) -> float:
     """The width of a line of text."""
     known = outlines(bold)
-    return sum(known.get(letter, known["?"])[0] for letter in text) * size / EM
+    return sum(known[letter][0] if letter in known else EM for letter in text) * size / EM
 
 
 def cut(text: str, size: float, bold: bool, width: float) -> str:

@@ -1,11 +1,13 @@
-"""A display list as SVG. Text is drawn as outlines, so that it looks the same everywhere."""
+"""A display list as SVG. Text is drawn as outlines, so that it looks the same everywhere; letters that the font lacks
+are left to the system.
+"""
 
 from __future__ import annotations
 
 from functools import lru_cache
 from html import escape
 
-from trick_envs.view.pen import EM, Box, Card, Drawing, Item, Shape, Text, outlines
+from trick_envs.view.pen import EM, Box, Card, Drawing, Item, Shape, Text, measure, outlines
 from trick_envs.view.style import DIM
 
 
@@ -55,6 +57,13 @@ def _shape(item: Shape) -> str:
 
 
 def _text(item: Text) -> str:
+    if not outlines(item.bold).keys() >= set(item.text):  # letters of the system, such as Japanese ones
+        weight, width = ' font-weight="bold"' if item.bold else "", measure(item.text, item.size, item.bold)
+        return (
+            f'<text x="{_n(item.x)}" y="{_n(item.y)}" font-size="{_n(item.size)}" font-family="sans-serif"{weight} '
+            f'textLength="{_n(width)}" lengthAdjust="spacingAndGlyphs" fill="{item.fill}"{_opacity(item.opacity)}>'
+            f"{escape(item.text)}</text>"
+        )
     return (
         f'<path transform="translate({_n(item.x)} {_n(item.y)}) scale({item.size / EM:.4g})" fill="{item.fill}"'
         f'{_opacity(item.opacity)} d="{_chain(item.text, item.bold)}"/>'

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-_NAMES = {
-    "S": "spades", "H": "hearts", "D": "diamonds", "C": "clubs", "X": "stars",
-    "R": "red", "Y": "yellow", "G": "green", "B": "blue", "N": "brown", "P": "purple",
-}  # fmt: skip
+from trick_envs.view.messages import ENGLISH, messages
+
+_NAMES: dict[str, str] = messages(ENGLISH)["suits"]
 _COLOURS = "RYGBNP"
 _NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 

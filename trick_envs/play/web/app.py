@@ -26,6 +26,7 @@ from trick_envs.play.web.http import (
     answer,
     broken,
     failed,
+    language_of,
     refused,
 )
 from trick_envs.play.web.pages import (
@@ -91,7 +92,7 @@ class Api:
     def choices(self, request: Request) -> Any:
         """The games, what may be chosen for each, and the policies that this server offers."""
         own = [{"spec": spec, "game": game, "players": n} for spec, (game, n) in self.policies.items()]
-        return {**choices(self.first), "policies": own}
+        return {**choices(self.first, language_of(request)), "policies": own}
 
     def application(self, hosts: Sequence[str], any_address: bool = False) -> Starlette:
         """The ASGI application."""

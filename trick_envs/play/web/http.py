@@ -19,6 +19,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from trick_envs.play.web.validation import ApiError, check_origin
+from trick_envs.view.messages import ENGLISH, languages
 
 COOKIE = "trick_envs_browser"
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
@@ -128,6 +129,12 @@ def browser_of(request: Request) -> str:
 def owners_of(request: Request) -> tuple[str, str]:
     """Who asks, for limits: the browser, and the address."""
     return f"browser {browser_of(request)}", f"address {request.client.host if request.client else ''}"
+
+
+def language_of(request: Request) -> str:
+    """The language that a browser asks for first, of those that there are messages in; else English."""
+    wanted = re.split(r"[,;-]", request.headers.get("accept-language", "")[:200].lower())[0].strip()
+    return wanted if wanted in languages() else ENGLISH
 
 
 # --- requests -------------------------------------------------------------------------------------------------------

@@ -16,11 +16,12 @@ from trick_envs.engine.state import fields
 from trick_envs.play.characters import character
 from trick_envs.play.guides import guide_data
 from trick_envs.play.players import EFFORTS
-from trick_envs.play.web.http import Endpoint
+from trick_envs.play.web.http import Endpoint, language_of
 from trick_envs.play.web.validation import ApiError, whole
 from trick_envs.view import avatar_svg, card_svg, icon_svg
 from trick_envs.view.guide import guide_of, rule_svg
 from trick_envs.view.look import match_length
+from trick_envs.view.messages import ENGLISH
 from trick_envs.view.style import suit_style
 from trick_envs.view.words import card_words
 
@@ -67,7 +68,7 @@ async def avatar_picture(request: Request) -> Response:
 def show_guide(request: Request) -> Any:
     """The rules of a game for people."""
     try:
-        return guide_data(request.path_params["game"])
+        return guide_data(request.path_params["game"], language_of(request))
     except ValueError as error:
         raise ApiError(404, str(error)) from None
 
@@ -75,34 +76,35 @@ def show_guide(request: Request) -> Any:
 async def rule_picture(request: Request) -> Response:
     """The picture of a page of a guide, by its number."""
     try:
-        guide = guide_of(request.path_params["game"])
+        guide = guide_of(request.path_params["game"], language_of(request))
     except ValueError as error:
         raise ApiError(404, str(error)) from None
     if guide is None:
         raise ApiError(404, "this game has no pictures of its rules")
     page = guide.pages[whole(request.path_params["page"], "page", 0, len(guide.pages) - 1)]
-    return Response(rule_svg(guide, page), media_type="image/svg+xml", headers={"cache-control": "max-age=3600"})
+    headers = {"cache-control": "max-age=3600", "vary": "accept-language"}
+    return Response(rule_svg(guide, page), media_type="image/svg+xml", headers=headers)
 
 
 @cache
-def choices(first: str) -> Any:
+def choices(first: str, language: str) -> Any:
     """The games, and what may be chosen for each."""
     return {
         "first": first,
         "efforts": EFFORTS,
         "names": [character(seat) for seat in range(max(max(game_type(name).players) for name in game_names()))],
-        "games": [about_type(name) for name in game_names()],
+        "games": [about_type(name, language) for name in game_names()],
     }
 
 
-def about_type(name: str) -> Any:
+def about_type(name: str, language: str) -> Any:
     """A game: players, options, and its rules in short."""
     kind = game_type(name)
     declared = fields(kind.state)
     return {
         "name": name,
         "title": kind.title,
-        **about_guide(name),
+        **about_guide(name, language),
         "cover": cover(name),
         "players": list(kind.players),
         "default_players": kind.default_players,
@@ -116,12 +118,13 @@ def about_type(name: str) -> Any:
     }
 
 
-def about_guide(name: str) -> dict[str, Any]:
+def about_guide(name: str, language: str) -> dict[str, Any]:
     """The goal of a game in a sentence, its title as its author writes it, whether a first deal can be guided."""
-    guide = guide_of(name)
-    if guide is None:
-        return {"goal": "", "original": "", "guided": False}
-    return {"goal": guide.goal, "original": guide.original, "guided": True}
+    guide = guide_of(name, language)
+    original = guide_of(name)
+    if guide is None or original is None:
+        return {"goal": "", "language": ENGLISH, "original": "", "guided": False}
+    return {"goal": guide.goal, "language": guide.language, "original": original.original, "guided": True}
 
 
 def cover(name: str) -> list[int]:

@@ -1,6 +1,6 @@
 // The guided first deal: a rule when it first matters, what is possible and why, and what a card would do.
 
-import { $, ask, h, sentence } from "./lib.js";
+import { $, ask, filled, h, sentence } from "./lib.js";
 import { guideOf, rulePage } from "./rules.js";
 import { state } from "./state.js";
 
@@ -23,15 +23,16 @@ export function beginLessons() {
 /** Shows the rules that matter at a moment for the first time, one by one. */
 export async function teach(moment) {
   const guide = await guideOf(state.about.name);
+  const { words } = guide;
   const numbers = [...guide.pages.keys()].filter((number) => guide.pages[number].when.includes(moment) && !learnt.has(number));
   numbers.forEach((number) => learnt.add(number));
   keep();
   const pages = numbers.map((number) => rulePage(guide, number));
-  if (moment === "start" && pages.length) pages.unshift(h("section", { class: "rule" }, h("h3", {}, `Your first deal of ${state.about.title}`), h("p", { class: "goal" }, guide.goal), h("p", {}, "Every step says what is possible. Tap a card to see what it would do.")));
+  if (moment === "start" && pages.length) pages.unshift(h("section", { class: "rule", lang: guide.language }, h("h3", {}, words.first), h("p", { class: "goal" }, guide.goal), h("p", {}, words.how)));
   const mine = state.about.id;
   for (const [index, page] of pages.entries()) {
     if (state.about.id !== mine) return;
-    await lessonPage(page, index + 1 < pages.length ? "Next" : moment === "score" ? "My score" : "Go on", pages.length > 1 ? `${index + 1} of ${pages.length}` : "");
+    await lessonPage(page, index + 1 < pages.length ? words.next : moment === "score" ? words.score : words.on, pages.length > 1 ? filled(words.count, { number: index + 1, all: pages.length }) : "");
   }
 }
 

@@ -50,6 +50,11 @@ export function sentence(text) {
   return text && !/^\S*_/.test(text) ? text[0].toUpperCase() + text.slice(1) : text || "";
 }
 
+/** A message with its blanks filled in: "{number} of {all}". */
+export function filled(message, blanks) {
+  return message.replace(/\{(\w+)\}/g, (_, name) => blanks[name]);
+}
+
 export function signed(number, digits = 0) {
   const text = Math.abs(number).toFixed(digits);
   return Number(text) === 0 ? text : (number > 0 ? "+" : "−") + text;

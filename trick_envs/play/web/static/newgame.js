@@ -24,7 +24,7 @@ export async function drawStart({ play, learn, openGame, change, bring }) {
     h("ul", { class: "shelf" }, ...state.choices.games.map((game) => h("li", { class: "panel" },
       h("div", { class: "cover", "aria-hidden": "true" }, ...game.cover.map((kind) => h("span", {}, cardImage({ name: game.name, num_players: game.default_players }, kind)))),
       h("h3", {}, game.title, game.original ? h("span", { lang: "ja" }, game.original) : null),
-      h("p", {}, game.goal, " ", h("small", {}, `${countsOf(game.players)} players`)),
+      h("p", {}, h("span", { lang: game.language }, game.goal), " ", h("small", {}, `${countsOf(game.players)} players`)),
       h("p", { class: "row" },
         going[game.name] ? h("button", { type: "button", class: "primary", onclick: () => openGame(going[game.name].id), "aria-label": `Continue ${game.title}` }, "Continue") : null,
         h("button", { type: "button", class: going[game.name] ? null : "primary", onclick: () => play(remembered(game)), "aria-label": `Play ${game.title}` }, "Play"),

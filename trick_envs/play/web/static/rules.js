@@ -13,7 +13,7 @@ export async function guideOf(name) {
 /** A rule: its title, its picture, what it says. */
 export function rulePage(guide, number) {
   const page = guide.pages[number];
-  return h("section", { class: "rule" },
+  return h("section", { class: "rule", lang: guide.language },
     page.title ? h("h3", {}, page.title) : null,
     h("p", {}, page.text),
     page.words ? h("img", { src: `/guides/${guide.game}/${number}.svg`, alt: page.words, loading: "lazy" }) : null);
@@ -21,7 +21,11 @@ export function rulePage(guide, number) {
 
 export async function fillRules() {
   const guide = await guideOf(state.about?.name || $("game").value);
+  const { language, words } = guide;
+  $("rules").lang = language;
+  $("rules").querySelector("h2").textContent = words.rules;
+  $("rules").querySelector("button").textContent = words.close;
   $("rules-text").replaceChildren(
-    ...(guide.goal ? [h("p", { class: "goal" }, h("b", {}, "The goal: "), guide.goal)] : []),
+    ...(guide.goal ? [h("p", { class: "goal" }, h("b", {}, guide.words.goal, " "), guide.goal)] : []),
     h("div", { class: "pages" }, ...guide.pages.map((_, number) => rulePage(guide, number))));
 }
