@@ -89,7 +89,7 @@ class RolloutAgent:
 
     def compare(
         self, observations: Observations, action_masks: Masks, states: States | None = None,
-        baselines: Actions | None = None,
+        baselines: Actions | None = None, logits: npt.NDArray[np.float32] | None = None,
     ) -> SearchResult:  # fmt: skip
         """Searches, all rows side by side; returns all that it found out: for labels, hints and analyses.
 
@@ -98,8 +98,9 @@ class RolloutAgent:
             action_masks: ``(B, A)``: which actions may be compared.
             states: ``(B,)`` records.
             baselines: ``(B,)``: the actions with which others are compared; the policy's by default.
+            logits: ``(B, A)``: what the policy says of these rows, where it has been asked already.
         """
-        actions, candidates, sums = self._search(observations, action_masks, states, baselines)
+        actions, candidates, sums = self._search(observations, action_masks, states, baselines, logits)
         found = np.zeros((3, *np.shape(action_masks)))
         rows, columns = np.nonzero(candidates >= 0)
         found[:, rows, candidates[rows, columns]] = np.stack(_statistics(sums))[:, rows, columns]
@@ -109,11 +110,12 @@ class RolloutAgent:
         )
 
     def _search(
-        self, observations: Observations, action_masks: Masks, states: States | None, baselines: Actions | None = None
-    ) -> tuple[Actions, npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+        self, observations: Observations, action_masks: Masks, states: States | None,
+        baselines: Actions | None = None, logits: npt.NDArray[np.float32] | None = None,
+    ) -> tuple[Actions, npt.NDArray[np.int64], npt.NDArray[np.float64]]:  # fmt: skip
         """The choices, the candidates ``(B, S)``, and their sums ``(3, B, S)``."""
         states = required(states, self.name)
-        candidates = self._candidates(observations, action_masks, states, baselines)
+        candidates = self._candidates(observations, action_masks, states, baselines, logits)
         sums, actions = np.zeros((3, *candidates.shape)), candidates[:, 0].copy()
         open_ = np.flatnonzero((candidates[:, 1:] >= 0).any(axis=1))
         at_once = max(1, BATCH // (MOST_CANDIDATES * max(self._rounds)))
@@ -123,14 +125,17 @@ class RolloutAgent:
         return actions, candidates, sums
 
     def _candidates(
-        self, observations: Observations, action_masks: Masks, states: States, baselines: Actions | None
-    ) -> npt.NDArray[np.int64]:
+        self, observations: Observations, action_masks: Masks, states: States, baselines: Actions | None,
+        logits: npt.NDArray[np.float32] | None,
+    ) -> npt.NDArray[np.int64]:  # fmt: skip
         """``(B, S)``: the baseline, the policy's action by default, then the likeliest others; -1: there are fewer."""
-        logits, _ = self._policy.evaluate(observations, action_masks)
-        likely = softmax(logits)
+        if baselines is None:
+            baselines = (
+                self._policy.act(observations, action_masks, states) if logits is None else logits.argmax(axis=1)
+            )
+        likely = softmax(self._policy.evaluate(observations, action_masks)[0] if logits is None else logits)
         likely[np.asarray(action_masks) == 0] = 0.0
-        first = self._policy.act(observations, action_masks, states) if baselines is None else baselines
-        likely[np.arange(len(likely)), first] = 2.0
+        likely[np.arange(len(likely)), baselines] = 2.0
         best = np.argsort(-likely, axis=1, kind="stable")[:, :MOST_CANDIDATES]
         return np.where(np.take_along_axis(likely, best, axis=1) >= LEAST_LIKELY, best, -1)
 

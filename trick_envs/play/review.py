@@ -333,28 +333,16 @@ def _first(game: Game, advisor: Advisor, plays: Sequence[Play], worlds: int) -> 
     found = advisor.judge(states, played, worlds, 0, None)
     judged = []
     for row, done in enumerate(plays):
-        cards = []
-        for kind in map(int, np.flatnonzero(found.masks[row])):
-            own, tried = kind == done.action, found.counts[row, kind] > 1
-            cards.append(
-                CardHint(
-                    kind,
-                    None if found.likely is None else round(float(found.likely[row, kind]), 4),
-                    (0.0 if own else round(float(found.advantages[row, kind]), 2)) if own or tried else None,
-                    (0.0 if own else round(float(found.errors[row, kind]), 2)) if own or tried else None,
-                    int(found.counts[row, kind]),
-                )
-            )
+        cards = found.cards(row)
         most = max(cards, key=lambda card: card.advantage or 0.0)
         least = (most.advantage or 0.0) - (most.error or 0.0)  # of those that may be as good, the policy's favourite
         best = max((card for card in cards if (card.advantage or -np.inf) >= least), default=most, key=_likelihood)
         better = (most.advantage or 0.0) > 0.0 and (best.advantage or 0.0) > 0.0
-        expected = None if found.values is None else round(float(found.values[row]), 2)
         judged.append(
             replace(
                 _forced(done),
                 cards=tuple(cards),
-                expected=expected,
+                expected=found.expected(row),
                 best=best.kind if better else done.action,
                 loss=None if better else 0.0,
             )
@@ -376,7 +364,7 @@ def _second(
     judged = []
     for row, one in enumerate(decisions):
         loss, error = float(found.advantages[row, one.best]), float(found.errors[row, one.best])
-        tried = CardHint(one.best, None, round(loss, 2), round(error, 2), int(found.counts[row, one.best]))
+        tried = next(card for card in found.cards(row) if card.kind == one.best)
         cards = tuple(
             replace(tried, probability=card.probability) if card.kind == one.best else card for card in one.cards
         )
