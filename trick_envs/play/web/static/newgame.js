@@ -65,12 +65,17 @@ function countsOf(players) {
 
 /** A game as it was chosen last time, with the strength that is chosen now; a policy of one's own has a table of its own. */
 export function remembered(game) {
-  const count = game.default_players;
-  const word = localStorage.getItem("strength") || "strong";
-  const own = ownPolicies().find((one) => one.spec === word);
+  const own = ownPolicies().find((one) => one.spec === localStorage.getItem("strength"));
   if (own?.game === game.name) return { game: game.name, num_players: own.players, opponents: own.spec };
-  const known = Object.fromEntries(strengths(game.pretrained.includes(count)));
-  return { game: game.name, opponents: known[own ? "strong" : word] ?? "ismcts:1000" };
+  return { game: game.name, opponents: usual(game, game.default_players) };
+}
+
+/** The opponents that were chosen last time, or what comes closest to them at this table. */
+function usual(game, players) {
+  const word = localStorage.getItem("strength") || "strong";
+  if (ownPolicies().some((one) => one.spec === word && one.game === game.name && one.players === players)) return word;
+  const known = Object.fromEntries(strengths(game.pretrained.includes(players)));
+  return known[word] ?? known.strong ?? "ismcts:1000";
 }
 
 function option(value, text) {
@@ -99,14 +104,13 @@ function fillSeats() {
   const game = chosenGame();
   const count = Number($("players").value);
   $("seat").replaceChildren(...Array.from({ length: count }, (_, seat) => option(seat, `${state.choices.names[seat]}’s place`)));
-  const trained = game.pretrained.includes(count);
-  const chosen = Object.fromEntries(strengths(trained))[localStorage.getItem("strength") || "strong"] ?? "ismcts:1000";
+  const spec = usual(game, count);
   fillStrengths($("opponents"), option("each", "a strength for each"));
-  $("opponents").value = chosen;
+  $("opponents").value = spec;
   $("each").replaceChildren(...Array.from({ length: count - 1 }, () => h("label", {}, h("span", { class: "who" }), h("select", { onchange: showStrengths }), h("small", {}))));
   for (const select of $("each").querySelectorAll("select")) {
     fillStrengths(select);
-    select.value = chosen;
+    select.value = spec;
   }
   showStrengths();
   const deals = game.deals[count];
@@ -147,7 +151,7 @@ export function showForm() {
   $("seat").value = String(about.seat);
   const specs = [...Array(about.num_players - 1).keys()].map((number) => about.players[(about.seat + 1 + number) % about.num_players]);
   const selects = [...$("each").querySelectorAll("select")];
-  for (const [select, spec] of [[$("opponents"), specs[0]], ...selects.map((select, number) => [select, specs[number]])]) {
+  for (const [select, spec] of [[$("opponents"), specs[0]], ...selects.map((one, number) => [one, specs[number]])]) {
     if (![...select.options].some((one) => one.value === spec)) select.querySelector("optgroup").append(option(spec, spec));
     select.value = spec;
   }

@@ -2,7 +2,7 @@
 
 import { cardButton, drawHand } from "./cards.js";
 import { askHints, hintMark, hintWords, renderValues, tellHint } from "./hints.js";
-import { $, ask, h, onDrop, sentence, signed, speaker, still, sure } from "./lib.js";
+import { $, ask, h, onDrop, sentence, signed, speaker, sure } from "./lib.js";
 import { beginLessons, coach, endLesson, learning, teach, teachDecision, teachTrick, tryCard } from "./learn.js";
 import { handColumns, keyAction, SPEEDS } from "./logic.js";
 import { bringPolicy, chosen, drawStart, fillForm, forgetPolicy, remembered, showForm } from "./newgame.js";
@@ -87,9 +87,9 @@ async function showStart() {
 /** Takes a policy file as an opponent, and says in which game. */
 function bring(file) {
   return guarded(async () => {
-    const table = await bringPolicy(file);
+    const brought = await bringPolicy(file);
     await showStart();
-    say(`Your opponents now: ${table}. Choose Play there.`, true);
+    say(`Your opponents now: ${brought}. Choose Play there.`, true);
   });
 }
 

@@ -63,7 +63,7 @@ async function start() {
   } catch (error) {
     source = null;
     if (error.status !== 404) throw error;
-    throw new Error("This replay is not on the server any more. Your finished games are in My games: Review opens one again.");
+    throw new Error("This replay is not on the server any more. Your finished games are in My games: Review opens one again.", { cause: error });
   }
   document.title = `${about.title}, replay · trick_envs`;
   if ($("drop")) $("drop").hidden = true;
@@ -390,13 +390,13 @@ async function showRetry() {
   $("stage").scrollIntoView({ block: "nearest", behavior: "instant" });
 }
 
-function tellRetry(...words) {
+function tellRetry(...told) {
   const { list, done } = retry;
   const next = list.findIndex((_, number) => number > retry.at && !done.has(number));
   const rest = next < 0 ? list.findIndex((_, number) => !done.has(number) && number !== retry.at) : next;
   const move = (number) => guarded(() => { retry.at = number; return showRetry(); });
   $("retry").replaceChildren(
-    h("p", { role: "status" }, ...words),
+    h("p", { role: "status" }, ...told),
     h("p", { class: "row" },
       rest >= 0 ? h("button", { type: "button", class: done.has(retry.at) ? "primary" : null, onclick: () => move(rest) }, "Next mistake") : null,
       source.playOn ? h("button", { type: "button", onclick: () => source.playOn(list[retry.at].step, list[retry.at].seat) }, "Play on from here") : null,
@@ -459,7 +459,7 @@ function drawGraph() {
     element.append(...children);
     return element;
   };
-  const path = (points) => points.map(([index, total], at) => `${at ? "L" : "M"}${x(index).toFixed(1)} ${y(total).toFixed(1)}`).join("");
+  const path = (points) => points.map(([index, total], number) => `${number ? "L" : "M"}${x(index).toFixed(1)} ${y(total).toFixed(1)}`).join("");
   const here = order.findIndex((one) => one.step >= at);
   const now = here < 0 ? review.decisions.length : here;
   const ends = review.decisions.flatMap((one, index) => (index && one.deal !== review.decisions[index - 1].deal ? [index] : []));
