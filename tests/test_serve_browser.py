@@ -676,6 +676,11 @@ def test_the_keyboard_rests_on_a_legal_card(open_page, address):
     assert looked > 5
 
 
+# Names that are cut, and open cards below the end of their plate, as once in Pepper on a phone and Whist on a tablet.
+OUT_OF_PLATES = """[...document.querySelectorAll("#table .plate")].flatMap((plate) =>
+[...plate.querySelectorAll(".chip, .who > b")].filter((one) =>
+one.localName === "b" && one.scrollWidth > one.clientWidth + 1
+|| one.getBoundingClientRect().bottom > plate.getBoundingClientRect().bottom + 1).map((one) => one.outerHTML))"""
 SCREENS = {"phone": PHONE, "landscape": {"width": 844, "height": 390}, "laptop": {"width": 1366, "height": 650},
            "tablet": {"width": 768, "height": 1024}}  # fmt: skip
 
@@ -687,6 +692,7 @@ def test_table_and_hand_fit_the_screen_and_hints_do_not_move_the_hand(open_page,
     page = open_page(size)
     deal(page, address, game=game, num_players=players, opponents="greedy", seed=5)
     assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
+    assert page.evaluate(OUT_OF_PLATES) == []
     before = page.locator("#hand").bounding_box()
     last = page.locator("#hand button").last.bounding_box()
     assert last["y"] + last["height"] <= size["height"]

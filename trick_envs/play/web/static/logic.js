@@ -34,10 +34,16 @@ export function layOut(width, height, open, short = []) {
   return width < 560 ? narrow(width, height, open, short) : around(width, height, open);
 }
 
+/** How wide a seat's plate is where seats sit around the felt. */
+export function plateWidth(width, others) {
+  const top = (AROUND[others] ?? [2, others - 4, 2])[1];
+  return Math.min(210, Math.max(126, (width / Math.max(top + 2, 4)) - 10), (width + 8) / Math.max(top, 3) - 8);
+}
+
 function around(width, height, open) {
   const others = open.length;
   const [left, top, right] = AROUND[others] ?? [2, others - 4, 2];
-  const plate = Math.min(210, Math.max(126, (width / Math.max(top + 2, 4)) - 10), (width + 8) / Math.max(top, 3) - 8);
+  const plate = plateWidth(width, others);
   const tall = open.map((lines) => (height < 300 ? 44 : 50) + 20 * lines);
   const above = top ? Math.max(...tall.slice(left, left + top)) + 6 : 0;
   const column = (seats, x) => seats.map((seat, number) => ({

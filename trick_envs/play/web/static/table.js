@@ -2,7 +2,7 @@
 
 import { avatar, cardImage, chip } from "./cards.js";
 import { h, sentence, signed, still } from "./lib.js";
-import { layOut } from "./logic.js";
+import { layOut, plateWidth } from "./logic.js";
 
 const COLOURS = 9; // of seats
 
@@ -151,7 +151,7 @@ export class Table {
     if (!width || !height) return;
     const others = [...this.plates].filter(([seat]) => seat !== this.frame.table.bottom);
     const beside = width >= 480 && width < 560; // room for open cards beside the name
-    const perLine = width < 560 ? Math.floor((width - (beside ? 170 : 12)) / 29) : 6;
+    const perLine = Math.floor(width < 560 ? (width - (beside ? 170 : 12)) / 29 : (plateWidth(width, others.length) - 16) / 26);
     const open = others.map(([seat]) => this.frame.table.seats[seat].hand.filter((kind) => kind !== null).length);
     const lines = open.map((count) => {
       const seen = count / perLine;
