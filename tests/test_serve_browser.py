@@ -734,6 +734,21 @@ def test_cards_of_a_trick_can_be_read_on_a_phone_on_its_side(open_page, address,
     assert page.evaluate(whole)
 
 
+def test_what_can_be_done_with_a_result_is_in_sight_below_a_long_table(open_page, address):
+    page = open_page(SCREENS["landscape"])
+    short_game(page, address)
+    play_to_the_end(page, lambda: page.locator("#hand .legal").first.click())
+    page.evaluate("""() => {
+        const body = document.querySelector("#summary tbody");
+        for (let number = 0; number < 24; number += 1) body.append(body.firstElementChild.cloneNode(true));
+    }""")
+    button = page.get_by_role("button", name="Review my game")
+    box = button.bounding_box()
+    assert box["y"] + box["height"] <= SCREENS["landscape"]["height"]
+    button.click()
+    page.wait_for_url("**/replay/**")
+
+
 def test_the_total_of_eight_deals_is_in_sight(open_page, address):
     page = open_page({"width": 1000, "height": 700})
     short_game(page, address)
