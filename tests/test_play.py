@@ -26,6 +26,7 @@ testing = pytest.importorskip("typer.testing")
 
 from trick_envs.agents.policy import PolicyAgent  # noqa: E402
 from trick_envs.cli import app as command  # noqa: E402
+from trick_envs.matches.viewing import match_view  # noqa: E402
 from trick_envs.play.advice import expectation, headline, outlook, plain, summary  # noqa: E402
 from trick_envs.play.characters import PERSON  # noqa: E402
 from trick_envs.play.hints import Advisor, CardHint, Hint  # noqa: E402
@@ -476,6 +477,15 @@ def test_a_hint_can_be_said_without_points():
     )
     assert outlook(even, teams=False) == "this deal looks even between you and the average of the others"
     assert outlook(hint_of((33, None, 0.0, 0.0)), teams=False) == ""
+
+
+def test_places_are_words_in_the_terminal():
+    """Once "to_right 1"."""
+    match = Match(load_game("tricky_express", num_deals=1), 3)
+    match.step(legal_of(match.game, match.states)[0])
+    view = match_view(match, (int(match.states["seat"][0]) + 1) % 4)
+    told = " ".join(line.plain for seat in view.seats for line in Drawing()._own_places(view, seat))
+    assert told == "to right 1 hidden"
 
 
 def test_a_hint_judges_its_decision_once(monkeypatch):

@@ -258,6 +258,15 @@ def test_a_match_to_a_number_of_points_says_so_instead_of_its_longest_length():
     assert match_view(Match(load_game("hearts", num_deals=2), 1)).length == " of 2"
 
 
+def test_places_are_words_in_the_text_of_a_table():
+    """Once "to_right: 1 hidden"."""
+    match = Match(load_game("tricky_express", num_deals=1), 3)
+    match.step(legal_of(match.game, match.states)[0])
+    text = ansi(match_view(match, (int(match.states["seat"][0]) + 1) % 4))
+    assert "to right: 1 hidden" in text
+    assert "to_right" not in text
+
+
 def test_hearts_asks_for_the_cards_that_are_passed_together():
     """Once "a card (1 of 3)" stood where three are chosen at once."""
     match = Match(load_game("hearts"), 1)

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from trick_envs.view.style import rgb, suit_style
 from trick_envs.view.table import TableView
+from trick_envs.view.words import place_words
 
 _BOLD, _DIM, _PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[0m"
 
@@ -21,14 +22,16 @@ def ansi(view: TableView, color: bool = False) -> str:
     lines = [f"{view.title}, deal {view.deal}{view.length}, trick {view.trick_number}"]
     for seat in view.seats:
         acts = seat.seat == view.acting
-        own = "".join(f"  {name}: {_cards(view, held, color)}" for name, held in seat.places.items() if held)
+        own = "".join(
+            f"  {place_words(name)}: {_cards(view, held, color)}" for name, held in seat.places.items() if held
+        )
         taken = f"  ({len(seat.taken)} taken)" if seat.taken else ""
         lines.append(
             f"{'>' if acts else ' '} {seat.name:{width}} {'D' if seat.dealer else ' '} [{seat.score:+d}]  "
             f"{_cards(view, seat.hand, color, view.legal if acts else ())}{own}{taken}"
             + (f"  {seat.note}" if seat.note else "")
         )
-    lines += [f"  {name}: {_cards(view, held, color)}" for name, held in view.places.items() if held]
+    lines += [f"  {place_words(name)}: {_cards(view, held, color)}" for name, held in view.places.items() if held]
     played = [f"{view.seats[seat].name} {_card(view, kind, color)}{_marks(view, seat)}" for seat, kind in view.trick]
     lines.append(f"  trick: {', '.join(played) or 'none'}")
     if view.previous and view.previous_taker is not None:

@@ -41,6 +41,11 @@ def card_words(suits: str, ranks: Sequence[str], kind: int) -> str:
     return f"{ranks[kind % len(ranks)]} {suit_name(suits[kind // len(ranks)])}"
 
 
+def place_words(name: str) -> str:
+    """A place as one says it: ``to right``."""
+    return name.replace("_", " ")
+
+
 def counted(number: int, what: str) -> str:
     """A number of things: ``one card``, ``four red cards``, ``14 points``."""
     return f"{_NUMBERS[number] if number < len(_NUMBERS) else number} {what}{'' if number == 1 else 's'}"

@@ -17,6 +17,7 @@ from trick_envs.play.terminal.card_input import Choice
 from trick_envs.view import TableView
 from trick_envs.view.style import GOLD, LED, suit_style
 from trick_envs.view.table import SeatView
+from trick_envs.view.words import place_words
 
 CELLS = (6, 5)  # columns of a card of the hand: the wider ones, unless all cards then fit in one row
 LABELS = 8  # columns to the left of them
@@ -46,7 +47,7 @@ class Drawing:
         kinds = list(kinds)
         seen = [self.card(view, kind) for kind in kinds if kind is not None]
         hidden = kinds.count(None)
-        return Text(" ").join([*seen, *([Text(f"{hidden} hidden" if seen else f"{hidden}", FAINT)] if hidden else [])])
+        return Text(" ").join([*seen, *([Text(f"{hidden} hidden", FAINT)] if hidden else [])])
 
     def plays(self, view: TableView, plays: Sequence[tuple[int, int]]) -> Text:
         """A trick in a line."""
@@ -91,7 +92,7 @@ class Drawing:
     def _places(self, view: TableView) -> list[Text]:
         """The common places with cards that are seen, a line each."""
         return [
-            Text.assemble((f"{name}: ", FAINT), self.cards(view, held))
+            Text.assemble((f"{place_words(name)}: ", FAINT), self.cards(view, held))
             for name, held in view.places.items()
             if any(kind is not None for kind in held)
         ]
@@ -124,9 +125,8 @@ class Drawing:
         return Text(f"{len(seat.hand)} cards", FAINT)
 
     def _own_places(self, view: TableView, seat: SeatView) -> list[Text]:
-        return [
-            Text.assemble((f"{name} ", FAINT), self.cards(view, held)) for name, held in seat.places.items() if held
-        ]
+        held = [(place_words(name), kinds) for name, kinds in seat.places.items() if kinds]
+        return [Text.assemble((f"{name} ", FAINT), self.cards(view, kinds)) for name, kinds in held]
 
     # --- the hand ---------------------------------------------------------------------------------------------------
 
