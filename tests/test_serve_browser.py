@@ -734,6 +734,18 @@ def test_cards_of_a_trick_can_be_read_on_a_phone_on_its_side(open_page, address,
     assert page.evaluate(whole)
 
 
+def test_words_above_cards_beside_the_hand_are_within_the_screen(open_page, address):
+    """Once "in front of you" made the page 786 pixels wide where it has 768."""
+    page = open_page(SCREENS["tablet"])
+    for seed in range(1, 20):
+        deal(page, address, game="pepper", num_players=5, opponents="greedy", seed=seed, num_deals=1)
+        if page.locator(".cards.beside .card").count() == 1:
+            break
+    box = page.locator(".place").bounding_box()
+    assert box["x"] + box["width"] <= SCREENS["tablet"]["width"]
+    assert page.evaluate("document.documentElement.scrollWidth") <= SCREENS["tablet"]["width"]
+
+
 def test_what_can_be_done_with_a_result_is_in_sight_below_a_long_table(open_page, address):
     page = open_page(SCREENS["landscape"])
     short_game(page, address)
