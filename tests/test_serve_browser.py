@@ -734,6 +734,23 @@ def test_cards_of_a_trick_can_be_read_on_a_phone_on_its_side(open_page, address,
     assert page.evaluate(whole)
 
 
+@pytest.mark.parametrize("screen", SCREENS)
+def test_two_lead_cards_cover_no_plate(open_page, address, screen):
+    """Once they lay over the name of who had led them."""
+    page = open_page(SCREENS[screen])
+    for seed in range(1, 30):
+        deal(page, address, game="zaraba22", opponents="greedy", seed=seed, num_deals=1)
+        if page.locator("#table .spot:has(.laid + .laid)").count():
+            break
+    plates = [one.bounding_box() for one in page.locator("#table .plate").all()]
+    cards = [one.bounding_box() for one in page.locator("#table .laid").all()]
+    assert len(cards) == 2
+    for box in cards:
+        for plate in plates:
+            beside = box["x"] >= plate["x"] + plate["width"] - 1 or box["x"] + box["width"] <= plate["x"] + 1
+            assert beside or box["y"] >= plate["y"] + plate["height"] - 1 or box["y"] + box["height"] <= plate["y"] + 1
+
+
 def test_words_above_cards_beside_the_hand_are_within_the_screen(open_page, address):
     """Once "in front of you" made the page 786 pixels wide where it has 768."""
     page = open_page(SCREENS["tablet"])

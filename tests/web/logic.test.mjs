@@ -4,9 +4,15 @@ import { readFileSync } from "node:fs";
 import test from "node:test";
 
 const source = readFileSync(new URL("../../trick_envs/play/web/static/logic.js", import.meta.url), "utf8");
-const { handColumns, keyAction, layOut, retryTold, strengths, strengthOf, toContinue } = await import(`data:text/javascript,${encodeURIComponent(source)}`);
+const { handColumns, keyAction, layOut, linesOf, retryTold, strengths, strengthOf, toContinue } = await import(`data:text/javascript,${encodeURIComponent(source)}`);
 
 const SIZES = [[540, 210], [374, 330], [374, 250], [724, 560], [980, 260], [980, 420], [740, 330], [1480, 640]];
+
+test("open cards take as many lines as they need: a ten is wider", () => {
+  assert.equal(linesOf([], 100), 0);
+  assert.equal(linesOf(["3C", "8C", "9C"], 90), 1);
+  assert.equal(linesOf(["3C", "8C", "10C"], 90), 2);
+});
 
 test("no cards of a trick overlap, and all of them lie on the felt, for every number of players and size", () => {
   for (const [width, height] of SIZES) {

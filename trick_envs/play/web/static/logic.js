@@ -34,6 +34,17 @@ export function layOut(width, height, open, short = []) {
   return width < 560 ? narrow(width, height, open, short) : around(width, height, open);
 }
 
+/** How many lines small open cards take, by their names, in so many pixels. */
+export function linesOf(names, room) {
+  let [lines, left] = [0, 0];
+  for (const name of names) {
+    const wide = 13 + 7 * name.length;
+    if (wide > left) [lines, left] = [lines + 1, room];
+    left -= wide + 2;
+  }
+  return lines;
+}
+
 /** How wide a seat's plate is where seats sit around the felt. */
 export function plateWidth(width, others) {
   const top = (AROUND[others] ?? [2, others - 4, 2])[1];

@@ -2,7 +2,7 @@
 
 import { avatar, cardImage, chip } from "./cards.js";
 import { h, sentence, signed, still } from "./lib.js";
-import { layOut, plateWidth } from "./logic.js";
+import { layOut, linesOf, plateWidth } from "./logic.js";
 
 const COLOURS = 9; // of seats
 
@@ -151,14 +151,14 @@ export class Table {
     if (!width || !height) return;
     const others = [...this.plates].filter(([seat]) => seat !== this.frame.table.bottom);
     const beside = width >= 480 && width < 560; // room for open cards beside the name
-    const perLine = Math.floor(width < 560 ? (width - (beside ? 170 : 12)) / 29 : (plateWidth(width, others.length) - 16) / 26);
-    const open = others.map(([seat]) => this.frame.table.seats[seat].hand.filter((kind) => kind !== null).length);
-    const lines = open.map((count) => {
-      const seen = count / perLine;
-      return beside && seen > 0 && seen <= 1 ? 0.2 : Math.ceil(seen);
+    const room = width < 560 ? width - (beside ? 170 : 12) : plateWidth(width, others.length) - 16;
+    const open = others.map(([seat]) => this.frame.table.seats[seat].hand.filter((kind) => kind !== null));
+    const lines = open.map((kinds) => {
+      const found = linesOf(kinds.map((kind) => this.about.cards[kind].name), room);
+      return beside && found === 1 ? 0.2 : found;
     });
     this.holder.classList.toggle("beside", beside);
-    const plan = layOut(width, height, lines, open.map((count) => beside && count <= 2));
+    const plan = layOut(width, height, lines, open.map((kinds) => beside && kinds.length <= 2));
     this.holder.classList.toggle("spread", Math.max(...lines) > 0);
     this.holder.classList.toggle("narrow", width < 560);
     others.forEach(([, plate], number) => {
@@ -167,7 +167,8 @@ export class Table {
     });
     this.spots.forEach((spot, number) => {
       const [x, y] = plan.cards[number];
-      Object.assign(spot.style, { left: `${x - plan.card / 2}px`, top: `${y - 0.7 * plan.card}px` });
+      const inwards = Math.abs(x - width / 2) < 5 ? "center" : x < width / 2 ? "flex-start" : "flex-end"; // of two lead cards
+      Object.assign(spot.style, { left: `${x - plan.card / 2}px`, top: `${y - 0.7 * plan.card}px`, justifyContent: inwards });
     });
     felt.style.setProperty("--card", `${plan.card}px`);
   }
