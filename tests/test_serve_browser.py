@@ -678,11 +678,11 @@ def test_the_keyboard_rests_on_a_legal_card(open_page, address):
 
 # Names that are cut, and open cards below the end of their plate, as once in Pepper on a phone and Whist on a tablet.
 OUT_OF_PLATES = """[...document.querySelectorAll("#table .plate")].flatMap((plate) =>
-[...plate.querySelectorAll(".chip, .who > b")].filter((one) =>
+[...plate.querySelectorAll(".chip, .held, .who > b")].filter((one) =>
 one.localName === "b" && one.scrollWidth > one.clientWidth + 1
 || one.getBoundingClientRect().bottom > plate.getBoundingClientRect().bottom + 1).map((one) => one.outerHTML))"""
 SCREENS = {"phone": PHONE, "landscape": {"width": 844, "height": 390}, "laptop": {"width": 1366, "height": 650},
-           "tablet": {"width": 768, "height": 1024}}  # fmt: skip
+           "tablet": {"width": 768, "height": 1024}, "desk": {"width": 1100, "height": 800}}  # fmt: skip
 
 
 @pytest.mark.parametrize("screen", SCREENS)
@@ -732,6 +732,22 @@ def test_cards_of_a_trick_can_be_read_on_a_phone_on_its_side(open_page, address,
         "[...document.querySelectorAll('#table .own .who b')].every((one) => one.scrollWidth <= one.clientWidth + 1)"
     )
     assert page.evaluate(whole)
+
+
+def test_the_list_of_tricks_is_whole_beside_the_table(open_page, address, tmp_path):
+    """Once its right columns were cut off, even on a screen of 1920 pixels."""
+    page = open_page({"width": 1366, "height": 650})
+    game = load_game("zaraba22", 3, 1)
+    record = play_match("zaraba22", dict.fromkeys(range(3), make_agent("greedy", game)), 4, 3, 1)
+    (tmp_path / "match.json").write_text(json.dumps(record))
+    page.goto(f"{address}/replay")
+    page.set_input_files("#file", tmp_path / "match.json")
+    page.click("#analyse")
+    expect(page.locator("#timeline .mark").first).to_be_visible(timeout=3 * PATIENCE)
+    for width in (1366, 1920):
+        page.set_viewport_size({"width": width, "height": 900})
+        timeline = page.locator("#timeline")
+        assert timeline.evaluate("(one) => one.scrollWidth - one.clientWidth") <= 1
 
 
 @pytest.mark.parametrize("screen", SCREENS)

@@ -17,7 +17,7 @@ test("open cards take as many lines as they need: a ten is wider", () => {
 test("no cards of a trick overlap, and all of them lie on the felt, for every number of players and size", () => {
   for (const [width, height] of SIZES) {
     for (let others = 1; others <= 8; others += 1) {
-      const { plates, cards, card } = layOut(width, height, Array(others).fill(0));
+      const { plates, cards, card } = layOut(width < 560, width, height, Array(others).fill(0));
       const where = `${width}x${height}, ${others + 1} players`;
       assert.equal(plates.length, others, where);
       assert.equal(cards.length, others + 1, where);
@@ -41,9 +41,9 @@ test("no cards of a trick overlap, and all of them lie on the felt, for every nu
 });
 
 test("four players on a laptop have cards that can be read", () => {
-  assert.ok(layOut(830, 300, [0, 0, 0]).card > 70); // once 42 px, beside empty felt
-  const listed = layOut(534, 160, [0.2, 0.2, 0.2]).card;
-  const shared = layOut(534, 160, [0.2, 0.2, 0.2], [true, true, true]); // a low phone: two seats with few open cards in a row
+  assert.ok(layOut(false, 830, 300, [0, 0, 0]).card > 70); // once 42 px, beside empty felt
+  const listed = layOut(true, 534, 160, [0.2, 0.2, 0.2]).card;
+  const shared = layOut(true, 534, 160, [0.2, 0.2, 0.2], [true, true, true]); // a low phone: two seats with few open cards in a row
   assert.ok(shared.card > 32 && listed < 26, `${shared.card} after ${listed}`);
   assert.equal(shared.plates[0].y, shared.plates[1].y);
   assert.ok(shared.plates[2].y > shared.plates[1].y);

@@ -28,10 +28,10 @@ export function strengths(trained) {
  *
  * `plates`: for the seats clockwise from the person's left {x, y, width, height}; `cards`: the middles of the cards, the
  * person's first; `card`: their width. `open`: lines of open cards on the plate of each of the others;
- * `short`: which of these plates need half a row only.
+ * `short`: which of these plates need half a row only; `isNarrow`: seats in rows above the trick, as on a phone.
  */
-export function layOut(width, height, open, short = []) {
-  return width < 560 ? narrow(width, height, open, short) : around(width, height, open);
+export function layOut(isNarrow, width, height, open, short = []) {
+  return isNarrow ? narrow(width, height, open, short) : around(width, height, open);
 }
 
 /** How many lines small open cards take, by their names, in so many pixels. */

@@ -150,17 +150,17 @@ export class Table {
     const [width, height] = [felt.clientWidth, felt.clientHeight];
     if (!width || !height) return;
     const others = [...this.plates].filter(([seat]) => seat !== this.frame.table.bottom);
-    const beside = width >= 480 && width < 560; // room for open cards beside the name
-    const room = width < 560 ? width - (beside ? 170 : 12) : plateWidth(width, others.length) - 16;
+    const narrow = width < 560 && this.holder.classList.contains("small");
+    const beside = narrow && width >= 480; // room for open cards beside the name
+    const room = narrow ? width - (beside ? 170 : 12) : plateWidth(width, others.length) - 16;
     const open = others.map(([seat]) => this.frame.table.seats[seat].hand.filter((kind) => kind !== null));
     const lines = open.map((kinds) => {
       const found = linesOf(kinds.map((kind) => this.about.cards[kind].name), room);
       return beside && found === 1 ? 0.2 : found;
     });
     this.holder.classList.toggle("beside", beside);
-    const plan = layOut(width, height, lines, open.map((kinds) => beside && kinds.length <= 2));
+    const plan = layOut(narrow, width, height, lines, open.map((kinds) => beside && kinds.length <= 2));
     this.holder.classList.toggle("spread", Math.max(...lines) > 0);
-    this.holder.classList.toggle("narrow", width < 560);
     others.forEach(([, plate], number) => {
       const { x, y, width: wide, height: high } = plan.plates[number];
       Object.assign(plate.style, { left: `${x}px`, top: `${y}px`, width: `${wide}px`, height: `${high}px` });
