@@ -21,7 +21,7 @@ from trick_envs.play.web.validation import ApiError, whole
 from trick_envs.view import avatar_svg, card_svg, icon_svg
 from trick_envs.view.guide import guide_of, rule_svg
 from trick_envs.view.look import match_length
-from trick_envs.view.messages import ENGLISH
+from trick_envs.view.messages import ENGLISH, messages
 from trick_envs.view.style import suit_style
 from trick_envs.view.words import card_words
 
@@ -91,6 +91,9 @@ def choices(first: str, language: str) -> Any:
     """The games, and what may be chosen for each."""
     return {
         "first": first,
+        "language": language,
+        "words": messages(language)["start"],
+        "strengths": messages(language)["strengths"],
         "efforts": EFFORTS,
         "names": [character(seat) for seat in range(max(max(game_type(name).players) for name in game_names()))],
         "games": [about_type(name, language) for name in game_names()],

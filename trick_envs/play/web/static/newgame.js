@@ -1,7 +1,7 @@
 // The start page, and the form for a new game.
 
 import { avatar, cardImage } from "./cards.js";
-import { $, ask, h, sentence } from "./lib.js";
+import { $, ask, filled, h, sentence } from "./lib.js";
 import { strengths, strengthOf, toContinue } from "./logic.js";
 import { state } from "./state.js";
 
@@ -11,25 +11,28 @@ const OTHERS = ["ismcts:100", "ismcts:1000", "pimc:100"]; // specs without a wor
 export async function drawStart({ play, learn, openGame, change, bring }) {
   const { games } = await ask("/api/games");
   const going = toContinue(games);
+  const { language, words, strengths: names } = state.choices;
   const strength = h("select", { id: "strength", onchange: () => localStorage.setItem("strength", $("strength").value) },
-    ...strengths(true).map(([word]) => option(word, word)),
+    ...strengths(true).map(([word]) => option(word, names[word])),
     ...ownPolicies().map((one) => option(one.spec, tableOf(one))));
   const file = h("input", { id: "policy", class: "hidden", type: "file", accept: ".onnx", onchange: () => file.files[0] && bring(file.files[0]) });
   strength.value = localStorage.getItem("strength") || "strong";
   if (!strength.value) strength.value = "strong"; // a file that is offered no more
+  const button = (kind, game, action, style = null) => h("button", { type: "button", class: style, onclick: action, "aria-label": filled(kind === "options" ? words.choose : words.label, { action: words[kind], title: game.title }) }, words[kind]);
+  $("start").lang = language;
   $("start").replaceChildren(
     h("div", { class: "welcome" },
-      h("div", {}, h("h2", {}, "Which game?"), h("p", {}, "Card games with tricks, against trained opponents. Learn one in a guided first deal; afterwards a review shows what could have been better.")),
-      h("div", {}, h("label", {}, "Opponents ", strength), file, h("label", { class: "button", for: "policy" }, "Own policy file …"))),
+      h("div", {}, h("h2", {}, words.title), h("p", {}, words.intro)),
+      h("div", {}, h("label", {}, words.opponents, " ", strength), file, h("label", { class: "button", for: "policy" }, words.file))),
     h("ul", { class: "shelf" }, ...state.choices.games.map((game) => h("li", { class: "panel" },
       h("div", { class: "cover", "aria-hidden": "true" }, ...game.cover.map((kind) => h("span", {}, cardImage({ name: game.name, num_players: game.default_players }, kind)))),
-      h("h3", {}, game.title, game.original ? h("span", { lang: "ja" }, game.original) : null),
-      h("p", {}, h("span", { lang: game.language }, game.goal), " ", h("small", {}, `${countsOf(game.players)} players`)),
+      h("h3", { lang: "en" }, game.title, game.original ? h("span", { lang: "ja" }, game.original) : null),
+      h("p", {}, h("span", { lang: game.language }, game.goal), " ", h("small", {}, filled(words.players, { count: countsOf(game.players, words) }))),
       h("p", { class: "row" },
-        going[game.name] ? h("button", { type: "button", class: "primary", onclick: () => openGame(going[game.name].id), "aria-label": `Continue ${game.title}` }, "Continue") : null,
-        h("button", { type: "button", class: going[game.name] ? null : "primary", onclick: () => play(remembered(game)), "aria-label": `Play ${game.title}` }, "Play"),
-        game.guided ? h("button", { type: "button", onclick: () => learn(game.name), "aria-label": `Learn ${game.title}` }, "Learn") : null,
-        h("button", { type: "button", class: "quiet", onclick: () => change(game.name), "aria-label": `Choose players and length of ${game.title}` }, "Options"))))));
+        going[game.name] ? button("continue", game, () => openGame(going[game.name].id), "primary") : null,
+        button("play", game, () => play(remembered(game)), going[game.name] ? null : "primary"),
+        game.guided ? button("learn", game, () => learn(game.name)) : null,
+        button("options", game, () => change(game.name), "quiet"))))));
 }
 
 /** Policy files that may be chosen: those that the server offers, and those that this browser has sent. */
@@ -58,9 +61,9 @@ export function forgetPolicy(spec) {
   localStorage.setItem("policies", JSON.stringify(kept.filter((one) => one.spec !== spec)));
 }
 
-function countsOf(players) {
+function countsOf(players, words) {
   const [first, last] = [players[0], players.at(-1)];
-  return first === last ? `${first}` : last - first + 1 === players.length ? `${first} to ${last}` : players.join(", ");
+  return first === last ? `${first}` : last - first + 1 === players.length ? filled(words.several, { first, last }) : players.join(", ");
 }
 
 /** A game as it was chosen last time, with the strength that is chosen now; a policy of one's own has a table of its own. */
