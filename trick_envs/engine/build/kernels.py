@@ -272,18 +272,22 @@ class Switch:
 
     def change_over(self) -> Any:
         """Takes the compiled function from now on, and returns it."""
-        with _compiling:
-            if self.machine_code is None:
-                from trick_envs.engine.build.compiler import machine_code
-
-                kinds = types_of(self._function)
-                compiled = machine_code(self._copy, kinds, self._kernels.record, self._file)
-                self.entry = next(iter(compiled.overloads.values())).entry_point
-                self.machine_code = compiled
-                self._kernels.loaded = True
-                if self._function.__name__ in vars(self._kernels):
-                    vars(self._kernels)[self._function.__name__] = compiled  # no detour for those who ask again
+        if self.machine_code is None:
+            with _compiling:
+                if self.machine_code is None:
+                    self._take_over()
         return self.machine_code
+
+    def _take_over(self) -> None:
+        from trick_envs.engine.build.compiler import machine_code
+
+        kinds = types_of(self._function)
+        compiled = machine_code(self._copy, kinds, self._kernels.record, self._file)
+        self.entry = next(iter(compiled.overloads.values())).entry_point
+        self.machine_code = compiled
+        self._kernels.loaded = True
+        if self._function.__name__ in vars(self._kernels):
+            vars(self._kernels)[self._function.__name__] = compiled  # no detour for those who ask again
 
     def __deepcopy__(self, memo: Any) -> Switch:
         return self
