@@ -563,8 +563,6 @@ def test_a_person_chooses_among_cards_that_do_not_lie_in_the_hand():
     for name in ("zaraba22", "double_deck_whist", "pepper"):
         match = Match(load_game(name, None, 1), 4)
         while not match.over:
-            from trick_envs.matches.viewing import match_view
-
             view = match_view(match, int(match.states["seat"][0]))
             offered = choices(view)
             assert {each.kind for each in offered if each.legal} == set(view.legal)

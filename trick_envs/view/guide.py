@@ -51,7 +51,7 @@ from trick_envs.view.messages import ENGLISH, messages
 from trick_envs.view.pen import RATIO, Drawing, Pen, measure
 from trick_envs.view.style import CREAM, FELT, GOLD, INK, MIST, RIM, SEATS
 from trick_envs.view.svg import to_svg
-from trick_envs.view.words import signed
+from trick_envs.view.words import signed, suit_name
 
 FILE = "guide.toml"
 WHEN = ("start", *PHASES, "trick", "score")
@@ -216,16 +216,15 @@ def rule_svg(guide: Guide, rule: Rule) -> str:
 
 def rule_words(guide: Guide, rule: Rule) -> str:
     """What the picture of a rule shows, in words."""
-    words = messages(guide.language)
-    return words["guide"]["groups"].join(_told(guide.deck, group, words) for group in rule.picture)
+    return messages(guide.language)["guide"]["groups"].join(_told(guide, group) for group in rule.picture)
 
 
-def _told(deck: Deck, group: Group, messages: dict[str, Any]) -> str:
-    words, cards = messages["guide"], []
+def _told(guide: Guide, group: Group) -> str:
+    deck, words, cards = guide.deck, messages(guide.language)["guide"], []
     for kind, mark in group.cards:
         suit, rank = (0, 0) if kind is None else divmod(kind, len(deck.ranks))
-        suit_name = messages["suits"].get(deck.suits[suit], deck.suits[suit])
-        card = words["hidden"] if kind is None else words["card"].format(rank=deck.ranks[rank], suit=suit_name)
+        name = suit_name(deck.suits[suit], guide.language)
+        card = words["hidden"] if kind is None else words["card"].format(rank=deck.ranks[rank], suit=name)
         cards.append({_TAKES: words["takes"], _DIM: words["barred"], "": "{card}"}[mark].format(card=card))
     several = words["and"].join([words["comma"].join(cards[:-1]), cards[-1]]) if len(cards) > 1 else "".join(cards)
     told = several or (" ".join(map(str, group.line)) if group.line else group.text)

@@ -18,7 +18,7 @@ from trick_envs.engine.state import FOLLOW, LEAD, OVER, PASS, PHASES, PICK, Stat
 from trick_envs.view.guide import Guide, guide_of, rule_words
 from trick_envs.view.look import table_view
 from trick_envs.view.table import Kinds, SeatView, TableView
-from trick_envs.view.words import card_words, counted, listed, signed, suit_name
+from trick_envs.view.words import card_words, counted, listed, place_words, signed, suit_name
 
 MOST_WORDS = 800  # of the rules
 MOST_TOKENS = 600  # of a position, late in a deal
@@ -171,7 +171,7 @@ def _position(game: Game, view: TableView, states: States, events: Events | None
 
 
 def _name(place: str) -> str:
-    return place.replace("_", " ").capitalize()
+    return place_words(place).capitalize()
 
 
 def _seat(game: Game, view: TableView, states: States, seat: SeatView, detail: int) -> str:

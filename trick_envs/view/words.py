@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from trick_envs.view.messages import ENGLISH, messages
 
-_NAMES: dict[str, str] = messages(ENGLISH)["suits"]
 _COLOURS = "RYGBNP"
 _NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 
@@ -24,16 +23,16 @@ class ScoreItem(NamedTuple):
     points: int
 
 
-def suit_name(letter: str) -> str:
+def suit_name(letter: str, language: str = ENGLISH) -> str:
     """A suit or colour in words: ``spades``, ``green``."""
-    return _NAMES.get(letter, letter)
+    return str(messages(language)["suits"].get(letter, letter))
 
 
 def of_suit(letter: str) -> str:
     """A suit after a superlative: ``the highest heart``, ``the highest red card``."""
     if letter in _COLOURS:
         return f"{suit_name(letter)} card"
-    return suit_name(letter).removesuffix("s") if letter in _NAMES else f"card of {letter}"
+    return f"card of {letter}" if suit_name(letter) == letter else suit_name(letter).removesuffix("s")
 
 
 def card_words(suits: str, ranks: Sequence[str], kind: int) -> str:

@@ -102,7 +102,7 @@ def _prompt(view: TableView, to: int) -> str:
     acts, other = view.acting, (view.acting + to) % view.num_players
     verb = "pass" if acts == view.spoken_to else "to pass"
     named = _named(view)
-    what = f"card {named + 1} of {PASSED}" if named else f"{counted(PASSED, 'card')}"
+    what = f"card {named + 1} of {PASSED}" if named else counted(PASSED, "card")
     return f"{view.you(acts)} {verb} {what} {DIRECTIONS[to]}, to {view.you(other)}"
 
 

@@ -125,8 +125,11 @@ class Drawing:
         return Text(f"{len(seat.hand)} cards", FAINT)
 
     def _own_places(self, view: TableView, seat: SeatView) -> list[Text]:
-        held = [(place_words(name), kinds) for name, kinds in seat.places.items() if kinds]
-        return [Text.assemble((f"{name} ", FAINT), self.cards(view, kinds)) for name, kinds in held]
+        return [
+            Text.assemble((f"{place_words(name)} ", FAINT), self.cards(view, held))
+            for name, held in seat.places.items()
+            if held
+        ]
 
     # --- the hand ---------------------------------------------------------------------------------------------------
 

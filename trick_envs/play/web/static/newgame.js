@@ -37,7 +37,12 @@ export async function drawStart({ play, learn, openGame, change, bring }) {
 
 /** Policy files that may be chosen: those that the server offers, and those that this browser has sent. */
 function ownPolicies() {
-  return [...state.choices.policies.map((one) => ({ ...one, name: strengthOf(one.spec) })), ...JSON.parse(localStorage.getItem("policies") ?? "[]")];
+  return [...state.choices.policies.map((one) => ({ ...one, name: strengthOf(one.spec) })), ...sentPolicies()];
+}
+
+/** Those that this browser has sent, the last one behind. */
+function sentPolicies() {
+  return JSON.parse(localStorage.getItem("policies") ?? "[]");
 }
 
 function tableOf({ name, game, players }) {
@@ -49,16 +54,14 @@ export async function bringPolicy(file) {
   if (file.size > 1_000_000) throw new Error("This file is larger than any policy here may be (1 MB).");
   const one = { ...await ask("/api/policies", file), name: file.name.slice(0, 40) };
   forgetPolicy(one.spec);
-  const kept = JSON.parse(localStorage.getItem("policies") ?? "[]");
-  localStorage.setItem("policies", JSON.stringify([...kept, one].slice(-5)));
+  localStorage.setItem("policies", JSON.stringify([...sentPolicies(), one].slice(-5)));
   localStorage.setItem("strength", one.spec);
   return tableOf(one);
 }
 
 /** The server does not keep a policy any more, or it is sent anew. */
 export function forgetPolicy(spec) {
-  const kept = JSON.parse(localStorage.getItem("policies") ?? "[]");
-  localStorage.setItem("policies", JSON.stringify(kept.filter((one) => one.spec !== spec)));
+  localStorage.setItem("policies", JSON.stringify(sentPolicies().filter((one) => one.spec !== spec)));
 }
 
 function countsOf(players, words) {

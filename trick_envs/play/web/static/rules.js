@@ -26,6 +26,6 @@ export async function fillRules() {
   $("rules").querySelector("h2").textContent = words.rules;
   $("rules").querySelector("button").textContent = words.close;
   $("rules-text").replaceChildren(
-    ...(guide.goal ? [h("p", { class: "goal" }, h("b", {}, guide.words.goal, " "), guide.goal)] : []),
+    ...(guide.goal ? [h("p", { class: "goal" }, h("b", {}, words.goal, " "), guide.goal)] : []),
     h("div", { class: "pages" }, ...guide.pages.map((_, number) => rulePage(guide, number))));
 }
