@@ -515,6 +515,79 @@ def _(game: str, matches: int) -> Any:
     yield seen, scores
 
 
+# --- OpenEnv, Minari ----------------------------------------------------------------------------------------------
+
+
+@adapter("openenv", "its server and GenericEnvClient, WebSocket")
+def openenv_client(game: str, matches: int) -> Iterator[tuple[Any, Any]]:
+    import socket
+    import threading
+
+    import uvicorn
+    from openenv.core.generic_client import GenericEnvClient
+
+    from trick_envs.interfaces.openenv import make_openenv_app
+
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    app = make_openenv_app(game, {}, 1, 60.0, num_deals=NUM_DEALS)
+    server = uvicorn.Server(uvicorn.Config(app, port=port, log_level="error"))
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    while not server.started:
+        time.sleep(0.05)
+    env: Any = gymnasium.make(game_id(game), **SINGLE).unwrapped
+    seen, scores = [], []
+    with GenericEnvClient(base_url=f"http://127.0.0.1:{port}").sync() as client:
+        for seed in range(matches):
+            result, paid, played = client.reset(seed=seed), 0.0, []
+            while not result.done:
+                card = str(rng.choice(result.observation["legal"]))
+                result = client.step({"answer": f"<play>{card}</play>"})
+                assert result.observation["played"] == card
+                paid, played = paid + result.reward, [*played, card]
+            env.reset(seed=seed)
+            for card in played:
+                env.step(env.game.deck.names.index(card))
+            seen.append(paid)
+            scores.append(env.record()["score"][env.seat])
+    server.should_exit = True
+    thread.join()
+    yield seen, scores
+
+
+@adapter("minari", "minari.load_dataset of what trick dataset writes")
+def minari_dataset(game: str, matches: int) -> Iterator[tuple[Any, Any]]:
+    import os
+    import tempfile
+
+    import minari
+
+    from trick_envs import load_game
+    from trick_envs.evaluation.dataset import write_dataset
+
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["MINARI_DATASETS_PATH"] = folder
+        write_dataset(load_game(game, num_deals=1), ["random"], matches, f"{game}/random-v0")
+        deals: dict[int, dict[int, Any]] = {}
+        dataset = minari.load_dataset(f"{game}/random-v0")
+        about = list(dataset.storage.get_episode_metadata(dataset.episode_indices))
+        for episode, each in zip(dataset.iterate_episodes(), about, strict=True):
+            deals.setdefault(int(each["seed"]), {})[int(each["seat"])] = episode
+        seen, scores = [], []
+        module = __import__(f"{game_type(game).package}.{game_type(game).versioned_name}", fromlist=["raw_env"])
+        env = module.raw_env(num_deals=1)
+        for seed, seats in deals.items():
+            env.reset(seed=seed)
+            plays = {f"player_{seat}": iter(episode.actions.tolist()) for seat, episode in seats.items()}
+            while env.phase != "over":
+                env.step(next(plays[env.agent_selection]))
+            seen.append([float(seats[seat].rewards.sum()) for seat in range(len(seats))])
+            scores.append(env.record()["score"])
+    yield seen, scores
+
+
 # ------------------------------------------------------------------------------------------------------------------
 
 
