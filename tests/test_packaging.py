@@ -49,6 +49,12 @@ def test_who_only_measures_or_trains_installs_nothing_else() -> None:
     assert distributions("train") < distributions("report")
 
 
+def test_pillow_comes_with_minari_whose_storage_imports_it_without_requiring_it() -> None:
+    storage = pytest.importorskip("minari.dataset._storages.hdf5_storage")
+    assert storage.Image.__name__ == "PIL.Image"
+    assert "pillow" in distributions("minari")
+
+
 def test_numba_whose_private_names_are_used_has_an_upper_bound_that_holds_the_tested_version() -> None:
     (numba,) = (each for each in PROJECT["dependencies"] if each.startswith("numba"))
     bound = re.search(r"<(\d+)\.(\d+)$", numba)
