@@ -122,6 +122,16 @@ def test_an_example_that_does_not_learn_leaves_its_row(tmp_path, monkeypatch):
         assert shown in page.read_text()
 
 
+def test_every_example_that_exports_a_policy_is_measured_at_its_default_size(monkeypatch):
+    home = runpy.run_path(str(RUN))
+    result = "Result(player='policy.onnx', opponent='greedy', deals=200, margin=3.0, half_width=0.25, x=0)"
+    monkeypatch.setitem(home["main"].__globals__, "run", lambda *given, **more: (result, 9.0))
+    for framework in home["FRAMEWORKS"].values():
+        for name in framework.examples:
+            rows = list(home["learning_rows"]([name], framework, Path("python")))
+            assert len(rows) == ("export_policy(" in (EXAMPLES / f"{name}.py").read_text()), name
+
+
 @pytest.mark.parametrize(
     ("framework", "module"), [("farama", "pettingzoo"), ("sb3", "sb3_contrib"), ("openspiel", "pyspiel")]
 )

@@ -213,7 +213,7 @@ def learning_rows(examples: Sequence[str], framework: Framework, python: Path) -
     for name in examples:
         path = ROOT / "examples" / f"{name}.py"
         source = path.read_text(encoding="utf-8")
-        size = re.search(r"else ([\d_]+)\n", source)
+        size = re.search(r"else ([\d_]+)[,\n]", source)
         if size is None or "export_policy(" not in source:
             continue
         samples, about = int(size[1]), [framework.name, f"[{path.name}](../examples/{path.name})"]
