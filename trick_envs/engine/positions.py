@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from trick_envs.engine.cards import members
+from trick_envs.engine.cards import WORD, members
 from trick_envs.engine.deal import Plays
 from trick_envs.engine.game import Game
 from trick_envs.engine.state import FOLLOW, KEEP, OVER, PHASES, PICK, States
@@ -42,6 +43,17 @@ def places(game: Game, states: States) -> dict[str, list[int]]:
         else:
             found[name] = members(row)
     return found
+
+
+def as_word(pair: Sequence[int]) -> int:
+    """A card set as one word."""
+    return int(pair[0]) | (int(pair[1]) << WORD)
+
+
+def visible_cards(game: Game, states: States, observer: int | None) -> dict[str, int]:
+    """Which cards of ``states[0]`` an observer would know in each kind of place: sets of bits, all for ``None``."""
+    seen = -1 if observer is None else as_word(states["seen"][0][observer].tolist())
+    return {name: -1 if place.open else seen for name, place in game.type.places.items()}
 
 
 def trick_in(game: Game, states: States) -> Plays:

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from trick_envs.engine.arguments import is_whole
-from trick_envs.engine.cards import WORD, Deck
+from trick_envs.engine.cards import Deck
 from trick_envs.engine.deal import Trick
 from trick_envs.engine.game import Game
-from trick_envs.engine.positions import trick_in, winners_in
+from trick_envs.engine.positions import as_word, trick_in, visible_cards, winners_in
 from trick_envs.engine.state import OVER, PHASES, States
 from trick_envs.errors import InputError
 from trick_envs.view.sentences import prompt, said_of_end
@@ -88,17 +88,16 @@ def table_view(
 
 def _cards_lie(game: Game, states: States, observer: int | None) -> tuple[list[dict[str, Kinds]], dict[str, Kinds]]:
     """The cards in the places of each seat, and in the common ones but the table, as an observer sees them."""
-    state, deck = states[0], game.deck
-    seen = _word(state["seen"][observer].tolist()) if observer is not None else -1
+    state, deck, visible = states[0], game.deck, visible_cards(game, states, observer)
     own: list[dict[str, Kinds]] = [{} for _ in range(game.num_players)]
     common: dict[str, Kinds] = {}
     for name, place in game.type.places.items():
-        visible, lies = -1 if place.open else seen, state[name].tolist()
+        lies = state[name].tolist()
         if place.per_seat:
             for seat, held in enumerate(own):
-                held[name] = _kinds(_word(lies[seat]), visible, deck)
+                held[name] = _kinds(as_word(lies[seat]), visible[name], deck)
         elif name != "table":
-            common[name] = _kinds(_word(lies), visible, deck)
+            common[name] = _kinds(as_word(lies), visible[name], deck)
     return own, common
 
 
@@ -123,12 +122,7 @@ def _seats(states: States, own: list[dict[str, Kinds]], names: Sequence[str]) ->
 
 def _legal(game: Game, states: States) -> tuple[int, ...]:
     """The kinds that the seat to act may name."""
-    return tuple(dict.fromkeys(_kinds(_word(game.kernels.legal_cards(states)), -1, game.deck)))  # type: ignore[arg-type]
-
-
-def _word(pair: Sequence[int]) -> int:
-    """A card set as one word."""
-    return int(pair[0]) | (int(pair[1]) << WORD)
+    return tuple(dict.fromkeys(_kinds(as_word(game.kernels.legal_cards(states)), -1, game.deck)))  # type: ignore[arg-type]
 
 
 def _kinds(held: int, visible: int, deck: Deck) -> Kinds:

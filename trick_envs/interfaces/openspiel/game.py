@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 import pyspiel
 
-from trick_envs.engine.cards import members
 from trick_envs.engine.game import Game
-from trick_envs.engine.positions import places, trick_in
+from trick_envs.engine.positions import places, trick_in, visible_cards
 from trick_envs.engine.registry import game_names, game_type, load_game
 from trick_envs.errors import InputError
 from trick_envs.interfaces.openspiel.position import CHANCE, TERMINAL, Position, moves
@@ -194,12 +193,10 @@ class DealObserver:
 
 def _visible(position: Position, player: int) -> Iterable[tuple[str, list[int]]]:
     """The places with the cards in them that a player knows to be there; the table is told card by card."""
-    game, declared = position.game, position.game.type.places
-    seen = {*members(tuple(position.record["seen"][0][player].tolist()))}
-    for place, some in places(game, position.record).items():
-        open_to_it = declared[place.partition(" ")[0]].open or place == f"hand {player}"
+    visible = visible_cards(position.game, position.record, player)
+    for place, some in places(position.game, position.record).items():
         if place != "table":
-            yield place, some if open_to_it else [card for card in some if card in seen]
+            yield place, [card for card in some if visible[place.partition(" ")[0]] >> card & 1]
 
 
 def _plays(position: Position, player: int | None) -> str:
