@@ -1011,6 +1011,12 @@ def test_a_review_lists_mistakes_jumps_to_them_and_lets_one_try_again(open_page,
     page.get_by_role("button", name="Back to the review").click()
     expect(page.locator("#verdict")).to_be_visible()
     expect(page.locator("#retry")).to_be_hidden()
+    page.set_viewport_size(SCREENS["landscape"])
+    page.evaluate("scrollTo(0, 0), document.querySelector('#retry-all').click()")
+    expect(page.locator("#hand.ready")).to_be_visible()
+    expect(page.locator("#hand")).to_be_in_viewport(ratio=0.95)
+    page.set_viewport_size({"width": 1366, "height": 650})
+    page.get_by_role("button", name="Back to the review").click()
     page.click("#play-on")
     expect(page.locator("#hand.ready")).to_be_visible()
     assert page.evaluate("state.about.players").count("you") == 1

@@ -387,7 +387,7 @@ async function showRetry() {
   table.show(about, frame, { motion: false });
   showHand(frame, true);
   tellRetry(h("b", {}, `Mistake ${retry.at + 1} of ${retry.list.length}, deal ${one.deal}, trick ${one.trick}. `), `You ${one.phase === "lead" ? "led" : "played"} ${about.cards[one.played].words}. `, "Which card is better?");
-  $("stage").scrollIntoView({ block: "nearest", behavior: "instant" });
+  for (const each of ["stage", "hand"]) $(each).scrollIntoView({ block: "nearest", behavior: "instant" }); // whole, on a low screen too
 }
 
 function tellRetry(...told) {
