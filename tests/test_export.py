@@ -361,6 +361,15 @@ def test_the_module_inside_a_wrapper_is_exported(wrap, behind, tmp_path):
     assert_same(agent, expected.tanh() if behind else expected)
 
 
+class Careless(nn.Linear):
+    """A module that works in the arrays of its caller."""
+
+    def forward(self, observation: Any) -> Any:
+        logits = super().forward(observation)
+        observation.zero_()
+        return logits
+
+
 @pytest.mark.parametrize(
     ("module", "message"),
     [
@@ -371,6 +380,14 @@ def test_the_module_inside_a_wrapper_is_exported(wrap, behind, tmp_path):
         (lambda: nn.LSTM(SIZE, ACTIONS), "fails on B = 64.*RuntimeError"),
         (lambda: torch.jit.script(nn.Linear(SIZE, ACTIONS)), r"torch\.export cannot follow the module"),
         (lambda: OfBatch(lambda x: x * float("nan")), "with what is no finite number"),
+        (lambda: OfBatch(lambda x: x.numpy()), r"returns shapes \[\('ndarray',\), None\]"),
+        (lambda: OfBatch(lambda x: x.to_sparse()), r"returns shapes \[\('Tensor',\), None\]"),
+        (lambda: OfBatch(lambda x: (x, np.zeros(len(x), np.float32))), r"returns shapes .*, \('ndarray',\)\]"),
+        (lambda: OfBatch(lambda x: (x, x[:, 0] > 0)), r"returns torch\.float32 and torch\.bool, not torch\.float32"),
+        (lambda: OfBatch(lambda x: x.bfloat16()), "returns torch"),
+        (lambda: OfBatch(lambda x: x.double()), r"returns torch\.float64 and torch\.float32, not torch\.float32"),
+        (lambda: Careless(SIZE, ACTIONS), "changes what it is given"),
+        (lambda: nn.Linear(SIZE, ACTIONS, device="meta"), "weights without numbers"),
     ],
 )
 def test_a_module_that_does_not_fit_is_a_clear_error_and_no_file(module, message, tmp_path):

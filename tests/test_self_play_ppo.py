@@ -6,6 +6,7 @@ import csv
 import os
 import signal
 import warnings
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -526,6 +527,19 @@ def test_a_damaged_checkpoint_is_told_wherever_it_is_damaged(tmp_path: Path) -> 
         damaged.write_bytes(whole[:at] + other)  # its end is missing, or a part is another
         with pytest.raises(ValueError, match=r"damaged.zip: expected a checkpoint of ExactCheckpoint.*damaged$"):
             ExactCheckpoint.load(damaged, env)
+
+
+@pytest.mark.parametrize("content", [b"", b"PK", b"[]"])
+def test_a_checkpoint_whose_parts_are_of_something_else_is_told(content: bytes, tmp_path: Path) -> None:
+    make().learn(300, callback=ExactCheckpoint(tmp_path / "exact.zip", 100))
+    with zipfile.ZipFile(tmp_path / "exact.zip") as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    for changed in ("data", "policy.pth", "policy.optimizer.pth", "standing.npz"):
+        with zipfile.ZipFile(tmp_path / "other.zip", "w") as archive:
+            for name, part in parts.items():
+                archive.writestr(name, content if name == changed else part)
+        with pytest.raises(ValueError, match=r"other.zip: expected a checkpoint of ExactCheckpoint; .*damaged"):
+            ExactCheckpoint.load(tmp_path / "other.zip", games())
 
 
 def test_ctrl_c_leaves_no_bar_behind(monkeypatch: pytest.MonkeyPatch) -> None:

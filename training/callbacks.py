@@ -21,7 +21,7 @@ from training.network import NetworkAgent
 from training.self_play import SelfPlayPPO
 from trick_envs.agents import Agent, make_agent
 from trick_envs.engine.game import Game
-from trick_envs.errors import InputError
+from trick_envs.errors import InputError, TrickEnvsError
 from trick_envs.evaluation.duplicate import evaluate
 from trick_envs.evaluation.seeds import Purpose
 from trick_envs.files import replacing
@@ -244,6 +244,7 @@ class ExactCheckpoint(_BetweenUpdates):
         Raises:
             ValueError: if the file is no exact checkpoint, or of other games.
         """
+        told = "expected a checkpoint of ExactCheckpoint; this is another file, or it is damaged"
         try:
             with zipfile.ZipFile(path) as archive:
                 if archive.testzip() is not None:
@@ -255,12 +256,16 @@ class ExactCheckpoint(_BetweenUpdates):
         except FileNotFoundError:
             raise
         except (zipfile.BadZipFile, zlib.error, KeyError, OSError, EOFError, ValueError, RuntimeError):
-            told = "expected a checkpoint of ExactCheckpoint; this is another file, or it is damaged"
             raise InputError(f"{path}: {told}") from None  # RuntimeError: of damaged flags
-        model = SelfPlayPPO.load(path, env, device)
-        model.continue_from(standing)
-        for callback, state in zip(callbacks, states, strict=False):
-            callback.continue_from(state)
+        try:
+            model = SelfPlayPPO.load(path, env, device)
+            model.continue_from(standing)
+            for callback, state in zip(callbacks, states, strict=False):
+                callback.continue_from(state)
+        except TrickEnvsError:
+            raise
+        except Exception as error:  # what is in the zip has many errors
+            raise InputError(f"{path}: {told} ({type(error).__name__}: {error})") from error
         return model
 
 

@@ -272,20 +272,31 @@ def _evaluate(
         f"{game.name} with {game.num_players} players has observations (B, {observations.shape[1]}) and action masks "
         f"(B, {game.num_actions}), and expects logits (B, {game.num_actions})"
     )
-    given, rows = (torch.from_numpy(observations), torch.from_numpy(masks)), len(masks)
+    given, rows = (torch.tensor(observations), torch.tensor(masks)), len(masks)
     try:
         with torch.no_grad():
             parts = network.outputs(*given)
     except Exception as error:
         raise InputError(f"the module fails on B = {rows}: {wanted} ({type(error).__name__}: {error})") from error
-    shapes = [None if part is None else tuple(getattr(part, "shape", (type(part).__name__,))) for part in parts]
+    if not (np.array_equal(given[0].numpy(), observations) and np.array_equal(given[1].numpy(), masks)):
+        raise InputError("the module changes what it is given: expected one that leaves both its inputs as they are")
+    dense = [isinstance(part, torch.Tensor) and part.layout is torch.strided for part in parts]
+    shapes = [
+        None if part is None else tuple(part.shape) if has_shape else (type(part).__name__,)
+        for part, has_shape in zip(parts, dense, strict=True)
+    ]
     fits = len(parts) == 2 and shapes[0] == masks.shape and shapes[1] in (None, (rows,), (rows, 1))
     if not fits:
         raise InputError(
             f"the module returns shapes {shapes} for B = {rows}: {wanted}, alone or with values (B,) or (B, 1)"
         )
     with torch.no_grad():
-        logits, values = (one.numpy() for one in network(*given))
+        judged = network(*given)
+    if not all(one.dtype == torch.float32 for one in judged):
+        raise InputError(
+            f"the module returns {' and '.join(str(one.dtype) for one in judged)}, not torch.float32 numbers"
+        )
+    logits, values = (one.numpy() for one in judged)
     if not (np.isfinite(logits[masks != 0]).all() and np.isfinite(values).all()):
         raise InputError("the module judges a position, or a legal action, with what is no finite number")
     return masked_logits(logits, masks != 0), values
@@ -293,8 +304,14 @@ def _evaluate(
 
 @contextlib.contextmanager
 def _for_inference(module: torch.nn.Module) -> Iterator[None]:
-    """In this block the module is on the CPU and not in training mode."""
+    """In this block the module is on the CPU and not in training mode.
+
+    Raises:
+        ValueError: if its weights are nowhere.
+    """
     device = next((parameter.device for parameter in module.parameters()), torch.device("cpu"))
+    if any(each.is_meta for each in (*module.parameters(), *module.buffers())):
+        raise InputError("the module has weights without numbers (on the device meta): load them first")
     modes = {part: part.training for part in module.modules()}
     module.to("cpu").eval()
     try:
