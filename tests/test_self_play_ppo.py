@@ -25,6 +25,7 @@ from stable_baselines3.common.utils import LinearSchedule
 from stable_baselines3.common.vec_env import VecCheckNan, VecMonitor, VecNormalize
 
 from training import DuplicateEval, ExactCheckpoint, SelfPlayPPO, Snapshots, self_play_env, suit_network
+from training.callbacks import snapshots
 from trick_envs import export_policy, load_game, make_agent
 from trick_envs.evaluation.duplicate import evaluate
 from trick_envs.evaluation.seeds import Purpose
@@ -540,6 +541,13 @@ def test_a_checkpoint_whose_parts_are_of_something_else_is_told(content: bytes, 
                 archive.writestr(name, content if name == changed else part)
         with pytest.raises(ValueError, match=r"other.zip: expected a checkpoint of ExactCheckpoint; .*damaged"):
             ExactCheckpoint.load(tmp_path / "other.zip", games())
+
+
+@pytest.mark.skipif(os.name != "posix", reason="has no pipes in folders")
+def test_a_pipe_among_the_snapshots_is_none(tmp_path: Path) -> None:
+    (tmp_path / "768.zip").touch()
+    os.mkfifo(tmp_path / "1536.zip")  # who opened it would wait for ever
+    assert snapshots(tmp_path) == [768]
 
 
 def test_ctrl_c_leaves_no_bar_behind(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -587,6 +587,21 @@ print(len(game.kernels.legal_cards(game.template)))
     assert not list(tmp_path.glob("pepper-*/*.code"))
 
 
+def test_a_damaged_file_of_machine_code_is_compiled_again(tmp_path):
+    code = (
+        "from trick_envs import load_game; game = load_game('pepper'); print(game.kernels.legal_cards(game.template))"
+    )
+    environment = {"TRICK_ENVS_CACHE": str(tmp_path), "TRICK_ENVS_COMPILE": "first"}
+    expected = output(start(code, **environment))
+    (file,) = tmp_path.glob("pepper-*/*.code")
+    whole = file.read_bytes()
+    begin = whole.index(b"BC\xc0\xde") + 4  # of LLVM's bitcode
+    damaged = whole[:begin] + bytes(64) + whole[begin + 64 :]
+    file.write_bytes(damaged)
+    assert output(start(code, **environment)) == expected
+    assert file.read_bytes() != damaged
+
+
 def test_records_that_are_no_positions_are_read_and_written_in_tables_of_two_dimensions():
     known = np.zeros((2, 3), COMPARISON)
     known[1, 2] = 0.5, 0.25, 7, 9

@@ -188,7 +188,7 @@ class Snapshots(BaseCallback):
 
 def snapshots(folder: Path) -> list[int]:
     """Of which numbers of samples there are snapshots, ascending."""
-    return sorted(int(path.stem) for path in folder.glob("*.zip") if path.stem.isdecimal())
+    return sorted(int(path.stem) for path in folder.glob("*.zip") if path.stem.isdecimal() and path.is_file())
 
 
 class ExactCheckpoint(_BetweenUpdates):

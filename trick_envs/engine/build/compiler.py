@@ -10,6 +10,7 @@ This module imports Numba, which takes as long as a deal of cards. Nothing impor
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import importlib.util
 import pickle
 import sys
@@ -26,6 +27,7 @@ from filelock import FileLock, Timeout
 from trick_envs.engine.build.rule import RULES, ArrayOf, Function, type_of
 from trick_envs.files import replacing
 
+_DIGEST_BYTES = hashlib.sha256().digest_size
 LONGEST = 60.0  # seconds to wait for another process that compiles the same kernel, before it is compiled twice
 
 
@@ -184,8 +186,11 @@ def _load(compiled: Any, file: Path | None) -> bool:
     """Takes the code from a file, if it is there; returns whether it is."""
     try:
         data = file.read_bytes() if file is not None else b""
-        parts = pickle.loads(data)
-    except Exception:  # it is not there, or was cut short
+        digest, code = data[:_DIGEST_BYTES], data[_DIGEST_BYTES:]
+        if digest != hashlib.sha256(code).digest():  # of a damaged file: a changed bit would run
+            return False
+        parts = pickle.loads(code)
+    except Exception:  # it is not there
         return False
     try:
         with global_compiler_lock:
@@ -205,7 +210,7 @@ def _save(result: Any, file: Path | None) -> None:
             _cannot_keep(error)
             return
         with contextlib.suppress(OSError), replacing(file) as temporary:  # a full disk: the code is used, but not kept
-            temporary.write_bytes(code)
+            temporary.write_bytes(hashlib.sha256(code).digest() + code)
 
 
 def _cannot_keep(error: Exception) -> bool:
