@@ -38,6 +38,16 @@ def deck_of(suits: str, ranks: int, copies: int = 1) -> Callable[[int], Deck]:
 
 
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
+    "deck that is none": ({"deck": 52}, r"deck: expected a function of the number of players, not 52"),
+    "hand that is a number": ({"hand_size": 13}, r"hand_size: expected a function of the number of players, not 13"),
+    "deals that are a number": ({"deals": 3}, r"deals: expected a function of the number of players, not 3"),
+    "blocks that are a list": ({"blocks": []}, r"blocks: expected a function of the number of players, not \[\]"),
+    "hidden that is nothing": ({"hidden_blocks": None}, r"hidden_blocks: expected a function .*, not None"),
+    "blocks of a number": ({"blocks": lambda n: n}, r"blocks\(3\): expected a sequence of blocks, not 3"),
+    "no hidden": ({"hidden_blocks": lambda n: None}, r"hidden_blocks\(3\): expected a sequence of blocks, not None"),
+    "rules that are nothing": ({"legality_rules": None}, r"legality_rules: expected a dict from phases to texts"),
+    "places that are nothing": ({"hand_places": None}, r"hand_places: expected a sequence of names of places"),
+    "teams in words": ({"teams": "yes"}, r"teams: expected True or False, not 'yes'"),
     "17 players": ({"players": range(3, 18)}, r"players: expected numbers of players of 2 to 16, each once, not range"),
     "one player": ({"players": (1, 4)}, "players: expected numbers of players of 2 to 16"),
     "no players": ({"players": ()}, "players: expected numbers of players of 2 to 16"),

@@ -6,7 +6,7 @@ so it is an error here, with the name of the game, what was found and what was e
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -56,6 +56,7 @@ def check_declaration(game: GameType, layouts: Callable[[int], Sequence[Layout]]
         InputError: names the game, the attribute, what it is and what was expected.
     """
     _check_names(game)
+    _check_types(game)
     _check_players(game)
     _check_phases(game)
     _check_fields(game)
@@ -84,6 +85,19 @@ def _check_names(game: GameType) -> None:
         raise wrong(game, "modules", modules, "modules in files: the compile cache is kept by their folder")
     if not isinstance(game.state, type) or not issubclass(game.state, State):
         raise wrong(game, "state", game.state, "a subclass of State")
+
+
+def _check_types(game: GameType) -> None:
+    for name in ("deck", "hand_size", "deals", "blocks", "hidden_blocks"):
+        if not callable(found := getattr(game, name)):
+            raise wrong(game, name, found, "a function of the number of players")
+    if not isinstance(game.legality_rules, Mapping):
+        raise wrong(game, "legality_rules", game.legality_rules, "a dict from phases to texts")
+    if not isinstance(game.hand_places, Sequence):
+        raise wrong(game, "hand_places", game.hand_places, "a sequence of names of places")
+    for name in ("teams", "hands_seen", "suit_symmetric"):
+        if not isinstance(found := getattr(game, name), bool):
+            raise wrong(game, name, found, "True or False")
 
 
 def _check_players(game: GameType) -> None:
@@ -152,6 +166,9 @@ def _check_table(game: GameType, n: int) -> None:
     at, deck = f"for {n} players", game.deck(n)
     if not isinstance(deck, Deck):
         raise wrong(game, f"deck({n})", deck, "a Deck")
+    for name in ("blocks", "hidden_blocks"):
+        if not isinstance(found := getattr(game, name)(n), Sequence):
+            raise wrong(game, f"{name}({n})", found, "a sequence of blocks")
     suits, ranks = len(deck.suits), len(deck.ranks)
     if not suits or not ranks or suits + ranks > MAX_SUITS_AND_RANKS:
         raise wrong(game, f"deck({n})", deck, f"a suit and a rank at least, together {MAX_SUITS_AND_RANKS} at most")
