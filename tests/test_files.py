@@ -140,3 +140,12 @@ def test_a_trial_leaves_nothing_and_finds_what_stops_the_write(tmp_path: Path) -
     assert (tmp_path / "file").read_text() == "kept"
     write_text(tmp_path / "there" / "is" / "none", "now")
     assert (tmp_path / "there" / "is" / "none").read_text() == "now"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links need rights there")
+def test_a_link_to_itself_is_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "results.json"
+    path.symlink_to(path)
+    try_to_write(path)
+    write_text(path, "[]")
+    assert path.read_text() == "[]"

@@ -39,7 +39,7 @@ def replacing(path: Path) -> Iterator[Path]:
     if path.exists() and not path.is_file():
         yield path
         return
-    path = path.resolve()  # a link stays a link
+    path = Path(os.path.realpath(path))  # a link stays a link, but not one to itself, where `resolve` raises
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = _temporary(path)
     try:
@@ -77,7 +77,7 @@ def try_to_write(path: Path) -> None:
             if not os.access(path, os.W_OK):
                 raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
             return
-        path = path.resolve()
+        path = Path(os.path.realpath(path))
         folder = next(each for each in path.parents if each.exists())  # the others are made when there are results
         trial = _temporary(folder / path.name)
         trial.touch()
