@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from trick_envs.cli.base import user_error
 from trick_envs.errors import FolderInUseError
 from trick_envs.files import locked, replacing, try_to_write, write_bytes, write_json, write_text
 
@@ -149,3 +150,12 @@ def test_a_link_to_itself_is_replaced(tmp_path: Path) -> None:
     try_to_write(path)
     write_text(path, "[]")
     assert path.read_text() == "[]"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links need rights there")
+def test_a_folder_that_is_a_link_to_itself_is_no_bug(tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    folder.symlink_to(folder)
+    with pytest.raises(OSError, match="folder") as raised:
+        write_text(folder / "results.json", "[]")
+    assert user_error(raised.value) == str(raised.value)

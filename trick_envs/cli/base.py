@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import re
 import sys
 import traceback
@@ -117,7 +118,7 @@ def user_error(error: Exception) -> str | None:
 
 def _is_our_own(file: object) -> bool:
     """Whether a file belongs to the package: if it cannot be read, the user is not to blame."""
-    return isinstance(file, str | Path) and Path(file).resolve().is_relative_to(Path(__file__).parents[1])
+    return isinstance(file, str | Path) and Path(os.path.realpath(file)).is_relative_to(Path(__file__).parents[1])
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
