@@ -281,13 +281,17 @@ class BatchEnv(OwnArrays, Interruptible):
         return self._log
 
     def _slices(self, count: int) -> list[slice]:
-        parts = max(1, min(self.num_threads, count // MIN_GAMES))
+        parts = min(self.num_threads, count // MIN_GAMES)
+        if parts < 2:
+            return [slice(0, count)]
         ends = [count * part // parts for part in range(parts + 1)]
         return [slice(start, end) for start, end in pairwise(ends)]
 
     def _share(self, count: int, work: Callable[[slice], Any]) -> list[Any]:
         """What ``work`` returns for every thread's part of ``count`` games; all have ended when this returns."""
         first, *others = self._slices(count)
+        if not others:
+            return [work(first)]
         futures = [self._threads().submit(work, part) for part in others]
         try:
             own = work(first)
