@@ -46,10 +46,10 @@ def game_id(game: str) -> str:
     return next(name for name, spec in gymnasium.registry.items() if spec.kwargs.get("game") == game)
 
 
-def aec(game: str, **options: Any) -> Any:
+def aec(game: str, num_deals: int = NUM_DEALS, **options: Any) -> Any:
     """Its AEC environment, as a user makes it."""
     module = __import__(f"{game_type(game).package}.{game_type(game).versioned_name}", fromlist=["raw_env"])
-    return module.raw_env(num_deals=NUM_DEALS, **options)
+    return module.raw_env(num_deals=num_deals, **options)
 
 
 def legal(masks: Any) -> Any:
@@ -492,8 +492,7 @@ def _(game: str, matches: int) -> Any:
 
     seen, scores = [], []
     inside = full(game).game
-    module = __import__(f"{game_type(game).package}.{game_type(game).versioned_name}", fromlist=["raw_env"])
-    env = module.raw_env(num_deals=1, reward="zero_sum")
+    env = aec(game, 1, reward="zero_sum")
     for _match in range(matches):
         state = full(game).new_initial_state()
         plays = []
@@ -576,8 +575,7 @@ def minari_dataset(game: str, matches: int) -> Iterator[tuple[Any, Any]]:
         for episode, each in zip(dataset.iterate_episodes(), about, strict=True):
             deals.setdefault(int(each["seed"]), {})[int(each["seat"])] = episode
         seen, scores = [], []
-        module = __import__(f"{game_type(game).package}.{game_type(game).versioned_name}", fromlist=["raw_env"])
-        env = module.raw_env(num_deals=1)
+        env = aec(game, 1)
         for seed, seats in deals.items():
             env.reset(seed=seed)
             plays = {f"player_{seat}": iter(episode.actions.tolist()) for seat, episode in seats.items()}
