@@ -1139,8 +1139,13 @@ def test_what_is_no_json_is_refused_with_the_line(browser, body, where):
         assert where in reply.json()["error"]
 
 
-def test_a_body_that_is_too_long_is_refused(browser):
-    assert browser.post("/replays", b"[" + b" " * MAX_BODY + b"]").status_code == 413
+@pytest.mark.parametrize("path", ["/replays", "/policies", "/games/x/plays"])
+def test_a_body_that_is_too_long_is_refused_like_everything_else(browser, path):
+    kind = "application/octet-stream" if path == "/policies" else "application/json"
+    reply = browser.post(path, b" " * (MAX_BODY + 1), **{"content-type": kind})
+    assert reply.status_code == 413
+    assert str(MAX_BODY) in reply.json()["error"]
+    assert "content-security-policy" in reply.headers
 
 
 def test_lone_surrogates_come_back_escaped(browser):

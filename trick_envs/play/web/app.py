@@ -40,7 +40,7 @@ from trick_envs.play.web.pages import (
     show_guide,
 )
 from trick_envs.play.web.replays import Replays
-from trick_envs.play.web.validation import MAX_BODY, ApiError
+from trick_envs.play.web.validation import ApiError
 
 FIRST = "pepper"
 THREADS = 40  # of games and replays; files have others, so that they never wait for a search
@@ -122,5 +122,4 @@ class Api:
                 Middleware(KnownBrowsers),
             ],
             exception_handlers={ApiError: refused, HTTPException: failed, Exception: broken},
-            max_body_size=MAX_BODY,
         )

@@ -18,7 +18,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from trick_envs.play.web.validation import ApiError, check_origin
+from trick_envs.play.web.validation import MAX_BODY, ApiError, check_origin
 from trick_envs.view.messages import ENGLISH, languages
 
 COOKIE = "trick_envs_browser"
@@ -163,10 +163,15 @@ def post(make: Callable[[Request, bytes], Any], threads: CapacityLimiter, kind: 
 async def posted(request: Request, kind: str = "application/json") -> bytes:
     """The body of a POST that comes from a page of this server."""
     check_origin(request, kind)
+    body = bytearray()
     try:
-        return await request.body()
+        async for part in request.stream():
+            body += part
+            if len(body) > MAX_BODY:
+                raise ApiError(413, f"expected at most {MAX_BODY} bytes: what was sent is larger")
     except ClientDisconnect:
         raise ApiError(400, "the request ended before its body did") from None
+    return bytes(body)
 
 
 async def refused(request: Request, error: Exception) -> Response:
@@ -182,7 +187,7 @@ NOT_FOUND = """<!doctype html><html lang="en"><meta charset="utf-8"><title>No su
 
 
 async def failed(request: Request, error: Exception) -> Response:
-    """No such page, wrong method, too long a body."""
+    """No such page, wrong method."""
     assert isinstance(error, HTTPException)
     if error.status_code == 404 and "text/html" in request.headers.get("accept", ""):  # a person follows a link
         return HTMLResponse(NOT_FOUND, 404)
