@@ -318,7 +318,7 @@ def test_rules_are_japanese_in_a_japanese_browser(open_page, address):
     expect(page.locator(".shelf li", has_text="ザラバ22").locator("p").first).to_contain_text("株価が高い")
     expect(page.locator(".shelf li", has_text="Hearts").locator("p").first).to_contain_text("Take no hearts")
     expect(page.locator("#strength option:checked")).to_have_text("上級")
-    page.get_by_role("button", name="Zaraba 22 覚える").tap()
+    page.get_by_role("button", name="ザラバ22 覚える").tap()
     expect(page.locator("#lesson")).to_contain_text("はじめての「ザラバ22」")
     page.get_by_role("button", name="次へ").tap()
     expect(page.locator("#lesson h3")).to_have_text("4つのマークは4つの株")
@@ -1052,7 +1052,7 @@ def test_the_start_page_offers_every_game_and_remembers_what_was_begun(open_page
     assert set(page.evaluate("state.about.players.slice(1)")) == {"greedy"}
     game = page.url
     page.locator("#hand .legal").first.tap()
-    page.wait_for_function("() => state.touched && !state.busy || state.goOn")
+    page.wait_for_function("() => state.about.begun && !state.busy || state.goOn")
     page.goto(address)
     expect(page.locator("#strength")).to_have_value("casual")
     page.get_by_role("button", name="Continue Pepper").tap()

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import test from "node:test";
 
 const source = readFileSync(new URL("../../trick_envs/play/web/static/logic.js", import.meta.url), "utf8");
-const { handColumns, keyAction, layOut, linesOf, retryTold, strengths, strengthOf, toContinue } = await import(`data:text/javascript,${encodeURIComponent(source)}`);
+const { handColumns, keyAction, layOut, linesOf, strengths, strengthOf, toContinue } = await import(`data:text/javascript,${encodeURIComponent(source)}`);
 
 const SIZES = [[540, 210], [374, 330], [374, 250], [724, 560], [980, 260], [980, 420], [740, 330], [1480, 640]];
 
@@ -60,14 +60,6 @@ test("a space bar never plays a card, and no key does while a dialog is open", (
   assert.equal(keyAction("constructor", "", false), "");
   assert.equal(keyAction("ArrowLeft", "hand", false, true), "past-back"); // looking back
   for (const key of ["1", "Enter", "u", " "]) assert.equal(keyAction(key, "hand", false, true), "");
-});
-
-test("a retry says by how much a card is better, and how far from the best", () => {
-  assert.equal(retryTold({ gain: 3.1, error: 0.5, short: 0.4, best: false }), "Better by 3.1 than what you played, 0.4 short of the best.");
-  assert.equal(retryTold({ gain: 3.5, error: 0.5, short: 0, best: true }), "Better by 3.5 than what you played: the best card.");
-  assert.match(retryTold({ gain: -2, error: 0.5, short: 5, best: false }), /^Worse by 2.0 .*, 5.0 short of the best\.$/);
-  assert.match(retryTold({ gain: 0.2, error: 0.5, short: 0, best: false }), /^As good as/);
-  assert.equal(retryTold({ same: true }), "That is the card that you played.");
 });
 
 test("strengths have words, and untrained games have no trained ones", () => {

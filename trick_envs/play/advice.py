@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,7 @@ from trick_envs.engine.game import Game
 from trick_envs.engine.registry import game_type
 from trick_envs.play.hints import CardHint, Hint
 from trick_envs.view import TableView
+from trick_envs.view.messages import said
 from trick_envs.view.words import card_words, counted
 
 
@@ -128,6 +129,22 @@ def hint_data(hint: Hint, game: Game) -> dict[str, Any]:
         "plain": plain(hint, deck.suits, deck.ranks),
         "outlook": outlook(hint, game.type.teams),
     }
+
+
+def retry_told(tried: Mapping[str, Any]) -> str:
+    """What another card would have been worth, in a sentence: see ``Replay.retry``."""
+    if tried["same"]:
+        return said("retry.same")
+    gain, error = tried["gain"], tried["error"]
+    kind = "retry.better" if gain > error else "retry.worse" if gain < -error else "retry.equal"
+    told = said(kind, points=f"{abs(gain):.1f}")
+    if tried["best"]:
+        return said("retry.best", told=told)
+    return (
+        said("retry.short", told=told, points=f"{tried['short']:.1f}")
+        if tried["short"] > 0
+        else said("retry.told", told=told)
+    )
 
 
 def summary(view: TableView, advice: Advice) -> str:

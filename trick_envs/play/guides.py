@@ -8,13 +8,13 @@ from typing import Any
 
 from trick_envs.engine.registry import game_type
 from trick_envs.view.guide import guide_of, rule_words
-from trick_envs.view.messages import ENGLISH, messages
+from trick_envs.view.messages import ENGLISH
 
 
 def guide_data(name: str, language: str = ENGLISH) -> dict[str, Any]:
     """The rules of a game for people. JSON-serialisable.
 
-    ``language`` of the texts; ``words`` beside them; ``goal``, a sentence; ``pages``: ``title``, ``text``, ``words``
+    ``language`` of the texts; ``goal``, a sentence; ``pages``: ``title``, ``text``, ``words``
     (what the picture shows; empty if there is none) and ``when`` (the moments of a guided deal at which it matters);
     ``learn``: what to ask for to be dealt a guided deal; ``None`` if there is none.
 
@@ -25,7 +25,7 @@ def guide_data(name: str, language: str = ENGLISH) -> dict[str, Any]:
     if guide is None:
         told = paragraphs(inspect.getdoc(game_type(name).modules[0]) or "")
         return {
-            **_words(name, ENGLISH),
+            "language": ENGLISH,
             "game": name,
             "goal": "",
             "pages": [_page("", text) for text in told],
@@ -34,14 +34,7 @@ def guide_data(name: str, language: str = ENGLISH) -> dict[str, Any]:
     pages = [_page(rule.title, rule.text, rule_words(guide, rule), list(rule.when)) for rule in guide.pages]
     seat, players, seed = (guide.learn[key] for key in ("seat", "players", "seed"))
     learn = {"game": name, "num_players": players, "seat": seat, "seed": seed, "num_deals": 1, "opponents": "greedy"}
-    return {**_words(name, guide.language), "game": name, "goal": guide.goal, "pages": pages, "learn": learn}
-
-
-def _words(name: str, language: str) -> dict[str, Any]:
-    found, english = messages(language), guide_of(name)
-    title = english.original if english and language != ENGLISH else game_type(name).title
-    first = found["lesson"]["first"].format(title=title)
-    return {"language": language, "words": {**found["lesson"], "goal": found["guide"]["goal"], "first": first}}
+    return {"language": guide.language, "game": name, "goal": guide.goal, "pages": pages, "learn": learn}
 
 
 def _page(title: str, text: str, words: str = "", when: list[str] | None = None) -> dict[str, Any]:

@@ -47,7 +47,7 @@ from trick_envs.engine.registry import game_type, load_game
 from trick_envs.engine.state import PHASES
 from trick_envs.errors import InputError
 from trick_envs.view.cards import face
-from trick_envs.view.messages import ENGLISH, messages
+from trick_envs.view.messages import ENGLISH, messages, spoken
 from trick_envs.view.pen import RATIO, Drawing, Pen, measure
 from trick_envs.view.style import CREAM, FELT, GOLD, INK, MIST, RIM, SEATS
 from trick_envs.view.svg import to_svg
@@ -145,6 +145,13 @@ def guide_of(name: str, language: str = ENGLISH) -> Guide | None:
         raise InputError(f"{file}: {type(error).__name__}: {error}") from error
 
 
+def title_of(name: str) -> str:
+    """The title of a game: as its author writes it, where its guide is in another language than English."""
+    english, guide = guide_of(name), guide_of(name, spoken())
+    translated = english is not None and guide is not None and guide.language != ENGLISH
+    return english.original if translated and english else game_type(name).title
+
+
 def guide_file(kind: GameType) -> Path:
     """Where the guide of a game would lie."""
     return Path(inspect.getfile(kind.modules[0])).with_name(FILE)
@@ -220,7 +227,7 @@ def rule_words(guide: Guide, rule: Rule) -> str:
 
 
 def _told(guide: Guide, group: Group) -> str:
-    deck, words, cards = guide.deck, messages(guide.language)["guide"], []
+    deck, words, cards = guide.deck, {**messages(guide.language)["guide"], **messages(guide.language)["words"]}, []
     for kind, mark in group.cards:
         suit, rank = (0, 0) if kind is None else divmod(kind, len(deck.ranks))
         name = suit_name(deck.suits[suit], guide.language)

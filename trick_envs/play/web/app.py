@@ -22,11 +22,11 @@ from trick_envs.play.web.http import (
     LOOPBACK,
     KnownBrowsers,
     KnownHosts,
+    KnownLanguages,
     SafeHeaders,
     answer,
     broken,
     failed,
-    language_of,
     refused,
 )
 from trick_envs.play.web.pages import (
@@ -41,6 +41,7 @@ from trick_envs.play.web.pages import (
 )
 from trick_envs.play.web.replays import Replays
 from trick_envs.play.web.validation import ApiError
+from trick_envs.view.messages import spoken
 
 FIRST = "pepper"
 THREADS = 40  # of games and replays; files have others, so that they never wait for a search
@@ -92,7 +93,7 @@ class Api:
     def choices(self, request: Request) -> Any:
         """The games, what may be chosen for each, and the policies that this server offers."""
         own = [{"spec": spec, "game": game, "players": n} for spec, (game, n) in self.policies.items()]
-        return {**choices(self.first, language_of(request)), "policies": own}
+        return {**choices(self.first, spoken()), "policies": own}
 
     def application(self, hosts: Sequence[str], any_address: bool = False) -> Starlette:
         """The ASGI application."""
@@ -120,6 +121,7 @@ class Api:
                 Middleware(KnownHosts, hosts=hosts, any_address=any_address),
                 Middleware(GZipMiddleware, minimum_size=1000, compresslevel=5),
                 Middleware(KnownBrowsers),
+                Middleware(KnownLanguages),
             ],
             exception_handlers={ApiError: refused, HTTPException: failed, Exception: broken},
         )

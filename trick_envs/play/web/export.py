@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from trick_envs.play.web.http import in_words
 from trick_envs.play.web.pages import STATIC, about_game
 from trick_envs.play.web.replays import Replay, review_data
 from trick_envs.view import svg
@@ -80,7 +81,7 @@ def _page(data: Any) -> str:
     packed = base64.b64encode(gzip.compress(text, mtime=0)).decode()
     scripts = f'<script type="module">\n{"".join(map(_bare, SCRIPTS))}</script>\n'
     head = f'<meta http-equiv="content-security-policy" content="{POLICY}">\n<style>\n{_read("style.css")}</style>\n'
-    page = _SERVED.sub("", _read("replay.html"))
+    page = in_words(_SERVED.sub("", _read("replay.html")))
     page = page.replace("</head>", f"{head}</head>")
     return page.replace("</body>", f'<script type="application/gzip" id="data">{packed}</script>\n{scripts}</body>')
 

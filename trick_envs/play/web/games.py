@@ -45,6 +45,7 @@ from trick_envs.play.web.validation import (
     read_object,
     whole,
 )
+from trick_envs.view.guide import title_of
 
 HOUR = 3600.0
 LINES = 200  # of the log that a reload gets back
@@ -264,7 +265,8 @@ class Games:
 
     def list_games(self, request: Request) -> Any:
         """The saved games that were begun in this browser, the latest first."""
-        return {"games": [one.as_dict() for one in self.saved.games_of(browser_of(request))] if self.saved else []}
+        found = self.saved.games_of(browser_of(request)) if self.saved else []
+        return {"games": [{**one.as_dict(), "title": title_of(one.game)} for one in found]}
 
     def delete(self, request: Request, body: bytes) -> Any:
         """Deletes a game that was begun in this browser."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import ipaddress
 import json
 import logging
@@ -19,7 +20,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from trick_envs.play.web.validation import MAX_BODY, ApiError, check_origin
-from trick_envs.view.messages import ENGLISH, languages
+from trick_envs.view.messages import ENGLISH, languages, messages, speaking, spoken
 
 COOKIE = "trick_envs_browser"
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
@@ -131,10 +132,38 @@ def owners_of(request: Request) -> tuple[str, str]:
     return f"browser {browser_of(request)}", f"address {request.client.host if request.client else ''}"
 
 
-def language_of(request: Request) -> str:
-    """The language that a browser asks for first, of those that there are messages in; else English."""
-    wanted = re.split(r"[,;-]", request.headers.get("accept-language", "")[:200].lower())[0].strip()
-    return wanted if wanted in languages() else ENGLISH
+class KnownLanguages:
+    """Answers in the language that a browser asks for first, of those that there are messages in; else in English."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        asked = Headers(scope=scope).get("accept-language", "") if scope["type"] == "http" else ""
+        wanted = re.split(r"[,;-]", asked[:200].lower())[0].strip()
+        with speaking(wanted if wanted in languages() else ENGLISH):
+            await self.app(scope, receive, send)
+
+
+# Sections of the messages that the scripts of the pages use.
+SECTIONS = (
+    "words", "page", "places", "guide", "start", "strengths", "new", "speeds", "play", "saved", "hint", "lesson",
+    "result", "replay", "phases", "moves", "review", "marks", "retry",
+)  # fmt: skip
+
+
+def in_words(page: str) -> str:
+    """A page with its messages, ``{section.key}``, in the language that is spoken; with those of its scripts."""
+    found = messages(spoken())
+
+    def message(name: re.Match[str]) -> str:
+        text = html.escape(found[name[1]][name[2]])
+        return re.sub("`(.*?)`", r"<code>\1</code>", text)
+
+    data = json.dumps({section: found[section] for section in SECTIONS}, separators=(",", ":")).replace("<", "\\u003c")
+    head = f'<script type="application/json" id="messages">{data}</script>\n</head>'
+    page = re.sub(r"\{([a-z]+)\.(\w+)\}", message, page.replace("{language}", spoken()))
+    return page.replace("</head>", head)
 
 
 # --- requests -------------------------------------------------------------------------------------------------------
@@ -180,17 +209,16 @@ async def refused(request: Request, error: Exception) -> Response:
     return SafeJSON({"error": error.message}, status_code=error.status)
 
 
-NOT_FOUND = """<!doctype html><html lang="en"><meta charset="utf-8"><title>No such page · trick_envs</title>
+NOT_FOUND = """<!doctype html><html lang="{language}"><meta charset="utf-8"><title>{missing.title}</title>
 <meta name="viewport" content="width=device-width, initial-scale=1"><link rel="stylesheet" href="/static/style.css">
-<body class="plain"><main><h1>There is no such page</h1>
-<p>The link may be an old one, or not complete. <a href="/">To the games</a></p></main></html>"""
+<body class="plain"><main><h1>{missing.head}</h1><p>{missing.told} <a href="/">{missing.games}</a></p></main></html>"""
 
 
 async def failed(request: Request, error: Exception) -> Response:
     """No such page, wrong method."""
     assert isinstance(error, HTTPException)
     if error.status_code == 404 and "text/html" in request.headers.get("accept", ""):  # a person follows a link
-        return HTMLResponse(NOT_FOUND, 404)
+        return HTMLResponse(in_words(NOT_FOUND), 404, {"vary": "accept-language"})
     return SafeJSON({"error": error.detail}, status_code=error.status_code, headers=error.headers)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import FileResponse, Response
+from starlette.responses import HTMLResponse, Response
 
 from trick_envs.agents.pretrained import pretrained_players
 from trick_envs.engine.game import Game
@@ -16,12 +16,12 @@ from trick_envs.engine.state import fields
 from trick_envs.play.characters import character
 from trick_envs.play.guides import guide_data
 from trick_envs.play.players import EFFORTS
-from trick_envs.play.web.http import Endpoint, language_of
+from trick_envs.play.web.http import Endpoint, in_words
 from trick_envs.play.web.validation import ApiError, whole
 from trick_envs.view import avatar_svg, card_svg, icon_svg
-from trick_envs.view.guide import guide_of, rule_svg
+from trick_envs.view.guide import guide_of, rule_svg, title_of
 from trick_envs.view.look import match_length
-from trick_envs.view.messages import ENGLISH, messages
+from trick_envs.view.messages import ENGLISH, spoken
 from trick_envs.view.style import suit_style
 from trick_envs.view.words import card_words
 
@@ -30,9 +30,10 @@ STATIC = Path(__file__).parent / "static"
 
 def page(name: str) -> Endpoint:
     """An endpoint that sends a page."""
+    text = (STATIC / name).read_text(encoding="utf-8")
 
     async def endpoint(request: Request) -> Response:
-        return FileResponse(STATIC / name)
+        return HTMLResponse(in_words(text), headers={"vary": "accept-language"})
 
     return endpoint
 
@@ -68,7 +69,7 @@ async def avatar_picture(request: Request) -> Response:
 def show_guide(request: Request) -> Any:
     """The rules of a game for people."""
     try:
-        return guide_data(request.path_params["game"], language_of(request))
+        return guide_data(request.path_params["game"], spoken())
     except ValueError as error:
         raise ApiError(404, str(error)) from None
 
@@ -76,7 +77,7 @@ def show_guide(request: Request) -> Any:
 async def rule_picture(request: Request) -> Response:
     """The picture of a page of a guide, by its number."""
     try:
-        guide = guide_of(request.path_params["game"], language_of(request))
+        guide = guide_of(request.path_params["game"], spoken())
     except ValueError as error:
         raise ApiError(404, str(error)) from None
     if guide is None:
@@ -91,9 +92,6 @@ def choices(first: str, language: str) -> Any:
     """The games, and what may be chosen for each."""
     return {
         "first": first,
-        "language": language,
-        "words": messages(language)["start"],
-        "strengths": messages(language)["strengths"],
         "efforts": EFFORTS,
         "names": [character(seat) for seat in range(max(max(game_type(name).players) for name in game_names()))],
         "games": [about_type(name, language) for name in game_names()],
@@ -106,7 +104,6 @@ def about_type(name: str, language: str) -> Any:
     declared = fields(kind.state)
     return {
         "name": name,
-        "title": kind.title,
         **about_guide(name, language),
         "cover": cover(name),
         "players": list(kind.players),
@@ -122,12 +119,12 @@ def about_type(name: str, language: str) -> Any:
 
 
 def about_guide(name: str, language: str) -> dict[str, Any]:
-    """The goal of a game in a sentence, its title as its author writes it, whether a first deal can be guided."""
-    guide = guide_of(name, language)
-    original = guide_of(name)
-    if guide is None or original is None:
-        return {"goal": "", "language": ENGLISH, "original": "", "guided": False}
-    return {"goal": guide.goal, "language": guide.language, "original": original.original, "guided": True}
+    """The title of a game, and as its author writes it; its goal in a sentence; whether a first deal can be guided."""
+    guide, english, title = guide_of(name, language), guide_of(name), title_of(name)
+    if guide is None or english is None:
+        return {"title": title, "goal": "", "language": ENGLISH, "original": "", "guided": False}
+    original = "" if english.original == title else english.original
+    return {"title": title, "goal": guide.goal, "language": guide.language, "original": original, "guided": True}
 
 
 def cover(name: str) -> list[int]:
@@ -137,13 +134,17 @@ def cover(name: str) -> list[int]:
     return [suit * len(deck.ranks) + rank for suit, rank in enumerate((0, last // 2, last))]
 
 
-@lru_cache(maxsize=64)
 def about_game(game: Game) -> Any:
     """What a page needs to know of a game at a table."""
+    return _about_game(game, spoken())
+
+
+@lru_cache(maxsize=64)
+def _about_game(game: Game, language: str) -> Any:
     deck = game.deck
     return {
         "name": game.name,
-        "title": game.title,
+        "title": title_of(game.name),
         "num_players": game.num_players,
         "num_deals": int(game.template["num_deals"][0]),
         "length": match_length(game),

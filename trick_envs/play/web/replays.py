@@ -23,7 +23,7 @@ from trick_envs.errors import InputError
 from trick_envs.matches.events import Play, match_after, number_of_plays
 from trick_envs.matches.match import Match
 from trick_envs.matches.replay import plays_in, start_match
-from trick_envs.play.advice import hint_data
+from trick_envs.play.advice import hint_data, retry_told
 from trick_envs.play.characters import names_in
 from trick_envs.play.hints import Hint, advisor_of
 from trick_envs.play.players import is_allowed
@@ -163,9 +163,10 @@ class Replay:
             kind: the other card.
 
         Returns:
-            ``gain``: points over the card that was played, and ``error``, half the width of the 95 % interval;
-            ``same``: whether it is that card; ``best``: whether the review finds no better one; ``short``: by how many
-            points it falls short of that one, 0 if not by more than the noise or if nothing was judged.
+            ``told``, a sentence; ``gain``: points over the card that was played, and ``error``, half the width of the
+            95 % interval; ``same``: whether it is that card; ``best``: whether the review finds no better one;
+            ``short``: by how many points it falls short of that one, 0 if not by more than the noise or if nothing was
+            judged.
 
         Raises:
             ValueError: if nobody plays at the step, or the card was not legal.
@@ -178,16 +179,18 @@ class Replay:
         judged = self._decision(step.number)
         best, most = (step.action, 0.0) if judged is None else (int(judged["best"]), float(judged["loss"] or 0.0))
         if kind == step.action:
-            return {"same": True, "gain": 0.0, "error": 0.0, "best": kind == best, "short": round(most, 2)}
+            tried = {"same": True, "gain": 0.0, "error": 0.0, "best": kind == best, "short": round(most, 2)}
+            return {**tried, "told": retry_told(tried)}
         played, other = (np.array([each], np.int64) for each in (step.action, kind))
         with self.lock:
             found = advisor_of(self.game).judge(step.states, played, AGAIN, 1, other)  # in the worlds of the review
         gain, error = float(found.advantages[0, kind]), float(found.errors[0, kind])
         short = 0.0 if kind == best or most - gain <= error else most - gain
-        return {
+        tried = {
             "same": False, "gain": round(gain, 2), "error": round(error, 2), "best": kind == best,
             "short": round(short, 2),
         }  # fmt: skip
+        return {**tried, "told": retry_told(tried)}
 
     def _decision(self, number: int) -> dict[str, Any] | None:
         """What the review says of a play; ``None`` before it is done."""

@@ -3,11 +3,36 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 ENGLISH = "en"
+_SPOKEN: ContextVar[str] = ContextVar("language", default=ENGLISH)
+
+
+def said(name: str, **blanks: object) -> str:
+    """A message, by ``section.key``, in the language that is spoken, with its blanks filled in."""
+    section, key = name.split(".")
+    return str(messages(spoken())[section][key]).format(**blanks)
+
+
+def spoken() -> str:
+    """The language in which everything is said: English, but within ``speaking``."""
+    return _SPOKEN.get()
+
+
+@contextmanager
+def speaking(language: str) -> Iterator[None]:
+    """Within it everything is said in a language: in this thread or task, and in those that it starts by anyio."""
+    token = _SPOKEN.set(language)
+    try:
+        yield
+    finally:
+        _SPOKEN.reset(token)
 
 
 @cache

@@ -1,6 +1,6 @@
 // Cards: one component for the hand, the trick and small ones.
 
-import { h } from "./lib.js";
+import { h, messages } from "./lib.js";
 
 /** The face of a card; what it is, its surroundings say. */
 export function cardImage(about, kind) {
@@ -33,15 +33,14 @@ export function cardButton(about, kind, { state = "", key = null, label = "", pr
   }, cardImage(about, kind), extra);
 }
 
-export const PLACES = { front: "in front of you", pick: "face up", keep: "lead cards" };
-
 /** The hand at the bottom of a table: the cards in the hand, and beside them those that lie elsewhere. */
 export function drawHand(holder, about, frame, ready, make) {
   let key = 0;
   const groups = [[null, frame.hand], ...Object.entries(frame.places)].filter(([, kinds]) => kinds.length);
+  const words = (name) => messages.places[name ?? "hand"] ?? name;
   holder.replaceChildren(...groups.map(([name, kinds]) => h(
-    "div", { class: `cards${name === null ? "" : " beside"}`, role: "group", "aria-label": PLACES[name] || name || "hand" },
-    name === null ? null : h("span", { class: "place", "aria-hidden": "true" }, PLACES[name] || name),
+    "div", { class: `cards${name === null ? "" : " beside"}`, role: "group", "aria-label": words(name) },
+    name === null ? null : h("span", { class: "place", "aria-hidden": "true" }, words(name)),
     ...kinds.map((kind) => {
       const legal = ready && frame.legal.includes(kind);
       if (legal) key += 1;

@@ -1,12 +1,12 @@
 // Hints: in words, or with figures on the cards and in a table.
 
-import { $, ask, h, percent, sentence, signed } from "./lib.js";
+import { $, ask, h, percent, said, sentence, signed, stopped } from "./lib.js";
 import { state } from "./state.js";
 
 /** Asks for the hint of the position that is shown. `shown`: is called when it is there. */
 export async function askHints(shown) {
   if (!state.frame.yours || state.about.over) return;
-  $("note").textContent = "Thinking about your cards …";
+  $("note").textContent = said("hint.thinking");
   const { about: { id }, frame: { number } } = state;
   try {
     const found = await ask(`/api/games/${id}/hint?number=${number}`);
@@ -26,8 +26,8 @@ export function tellHint() {
   $("figures").setAttribute("aria-pressed", String(figures));
   renderValues();
   if (!hints) return;
-  $("note").replaceChildren(h("b", {}, sentence(figures ? hints.headline : hints.plain)), ". ",
-    ...[figures ? hints.expectation : hints.outlook].filter(Boolean).map((text) => `${sentence(text)}.`));
+  $("note").replaceChildren(h("b", {}, sentence(figures ? hints.headline : hints.plain)), said("words.end"),
+    ...[figures ? hints.expectation : hints.outlook].filter(Boolean).map(stopped));
 }
 
 /** What policy and search think of every legal card, as a table. */
@@ -37,20 +37,20 @@ export function renderValues() {
   if ($("values").hidden) return;
   const trained = hints.sources.length > 1;
   const cards = [...hints.cards].sort((one, other) => (other.probability ?? 0) - (one.probability ?? 0) || (other.advantage ?? -99) - (one.advantage ?? -99));
-  const heads = ["Card", ...(trained ? ["Trained player"] : []), "Looking ahead, points"];
+  const heads = [said("page.card"), ...(trained ? [said("page.trained")] : []), said("page.ahead")];
   $("values-table").replaceChildren(h("table", {},
     h("thead", {}, h("tr", {}, ...heads.map((name, index) => h("th", { scope: "col", class: index ? "number" : null }, name)))),
     h("tbody", {}, ...cards.map((card) => h("tr", { class: card.kind === hints.search ? "you" : null },
       h("th", { scope: "row" }, about.cards[card.kind].words),
       trained ? h("td", { class: "number" }, percent(card.probability)) : null,
       h("td", { class: "number" }, card.advantage === null ? "–" : signed(card.advantage, 1), card.error ? ` ± ${card.error.toFixed(1)}` : ""))))));
-  $("values-from").textContent = `Looking ahead: points better or worse than the trained player’s card. From what you know; ${hints.sources.join(", ")}.`;
+  $("values-from").textContent = said("hint.source", { sources: hints.sources.join(said("words.comma")) });
 }
 
 /** What is told of a card besides its name. */
 export function hintWords(hint) {
-  if (state.figures) return `, ${hint.words}`;
-  return hint.kind === state.hints.search ? ", advised" : hint.kind === state.hints.baseline ? ", the trained player’s card" : "";
+  if (state.figures) return `${said("words.comma")}${hint.words}`;
+  return hint.kind === state.hints.search ? said("hint.advised") : hint.kind === state.hints.baseline ? said("hint.trained") : "";
 }
 
 /** A star on the card that is advised, or with figures a bar and a number for the policy, a number for the search. */

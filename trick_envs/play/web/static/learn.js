@@ -1,6 +1,6 @@
 // The guided first deal: a rule when it first matters, what is possible and why, and what a card would do.
 
-import { $, ask, filled, h, sentence } from "./lib.js";
+import { $, ask, h, said, sentence, stopped } from "./lib.js";
 import { guideOf, rulePage } from "./rules.js";
 import { state } from "./state.js";
 
@@ -23,16 +23,15 @@ export function beginLessons() {
 /** Shows the rules that matter at a moment for the first time, one by one. */
 export async function teach(moment) {
   const guide = await guideOf(state.about.name);
-  const { words } = guide;
   const numbers = [...guide.pages.keys()].filter((number) => guide.pages[number].when.includes(moment) && !learnt.has(number));
   numbers.forEach((number) => learnt.add(number));
   keep();
   const pages = numbers.map((number) => rulePage(guide, number));
-  if (moment === "start" && pages.length) pages.unshift(h("section", { class: "rule", lang: guide.language }, h("h3", {}, words.first), h("p", { class: "goal" }, guide.goal), h("p", {}, words.how)));
+  if (moment === "start" && pages.length) pages.unshift(h("section", { class: "rule" }, h("h3", {}, said("lesson.first", state.about)), h("p", { class: "goal", lang: guide.language }, guide.goal), h("p", {}, said("lesson.how"))));
   const mine = state.about.id;
   for (const [index, page] of pages.entries()) {
     if (state.about.id !== mine) return;
-    await lessonPage(page, index + 1 < pages.length ? words.next : moment === "score" ? words.score : words.on, pages.length > 1 ? filled(words.count, { number: index + 1, all: pages.length }) : "");
+    await lessonPage(page, index + 1 < pages.length ? said("page.next") : said(moment === "score" ? "lesson.score" : "page.on"), pages.length > 1 ? said("lesson.count", { number: index + 1, all: pages.length }) : "");
   }
 }
 
@@ -78,7 +77,7 @@ export function coach(...children) {
 function showLesson() {
   state.tried = null;
   for (const button of $("hand").querySelectorAll(".tried")) button.classList.remove("tried");
-  coach(h("p", {}, h("b", {}, `${sentence(state.frame.prompt)}.`), ` ${state.lesson.possible}`), state.lesson.stands ? h("p", {}, state.lesson.stands) : null);
+  coach(h("p", {}, h("b", {}, stopped(state.frame.prompt)), ` ${state.lesson.possible}`), state.lesson.stands ? h("p", {}, state.lesson.stands) : null);
 }
 
 /** What a card would do; whether it was only looked at. The second time it is played. */
@@ -90,16 +89,16 @@ export function tryCard(kind, button, play) {
   button.classList.add("tried");
   const card = state.about.cards[kind].words;
   coach(
-    h("p", {}, h("b", {}, `${sentence(card)}: `), words ? `${lower(words)}.` : "what follows, nobody can tell yet."),
+    h("p", {}, h("b", {}, said("lesson.card", { card: sentence(card) })), words ? `${lower(words)}${said("words.end").trim()}` : said("lesson.unknown")),
     h("p", { class: "row" },
-      h("button", { type: "button", class: "primary", onclick: play }, `Play ${card}`),
-      h("button", { type: "button", onclick: showLesson }, "Another card")));
+      h("button", { type: "button", class: "primary", onclick: play }, said("lesson.play", { card })),
+      h("button", { type: "button", onclick: showLesson }, said("lesson.another"))));
   return true;
 }
 
 /** With a small letter, unless it begins with the name of a seat. */
 function lower(words) {
-  return state.frame.names.some((name) => name !== "you" && words.startsWith(name)) ? words : words[0].toLowerCase() + words.slice(1);
+  return state.frame.names.some((name) => name !== said("words.you") && words.startsWith(name)) ? words : words[0].toLowerCase() + words.slice(1);
 }
 
 /** A finished trick: who takes it and why, until the person goes on. */
@@ -111,8 +110,8 @@ export async function teachTrick(shown) {
       state.goOn = null;
       resolve();
     };
-    const button = h("button", { type: "button", class: "primary", onclick: done }, "Go on");
-    coach(...told.map((event) => h("p", {}, h("b", {}, sentence(event.text)), event.why ? `: ${event.why}.` : ".")), h("p", { class: "row" }, button));
+    const button = h("button", { type: "button", class: "primary", onclick: done }, said("page.on"));
+    coach(...told.map((event) => h("p", {}, h("b", {}, sentence(event.text)), (event.why ? said("words.because", event) : "") + said("words.end").trim())), h("p", { class: "row" }, button));
     state.goOn = done;
     button.focus({ preventScroll: true });
   });

@@ -2,6 +2,13 @@
 
 export const $ = (id) => document.getElementById(id);
 export const still = matchMedia("(prefers-reduced-motion: reduce)");
+export const messages = JSON.parse($("messages").textContent); // by section and key, in the language of the page
+
+/** A message, by "section.key", with its blanks filled in: "{number} of {all}". */
+export function said(name, blanks = {}) {
+  const [section, key] = name.split(".");
+  return messages[section][key].replace(/\{(\w+)\}/g, (_, blank) => blanks[blank]);
+}
 
 /** An element: h("p", {class: "x", onclick: f}, child, "text"). */
 export function h(tag, attributes = {}, ...children) {
@@ -34,11 +41,11 @@ export async function ask(path, body, read = JSON.parse) {
   try {
     reply = await fetch(path, request);
   } catch {
-    throw new Error("The server does not answer. Is trick serve still running?");
+    throw new Error(said("page.silent"));
   }
   const text = await reply.text();
   if (reply.ok) return read(text);
-  let told = `the server answers ${reply.status}`;
+  let told = said("page.status", reply);
   try {
     told = JSON.parse(text).error;
   } catch { /* not of the application */ }
@@ -50,9 +57,10 @@ export function sentence(text) {
   return text && !/^\S*_/.test(text) ? text[0].toUpperCase() + text.slice(1) : text || "";
 }
 
-/** A message with its blanks filled in: "{number} of {all}". */
-export function filled(message, blanks) {
-  return message.replace(/\{(\w+)\}/g, (_, name) => blanks[name]);
+/** The same with a stop at its end. */
+export function stopped(text) {
+  const [told, stop] = [sentence(text), said("words.end").trim()];
+  return told.endsWith(stop) ? told : told + stop;
 }
 
 export function signed(number, digits = 0) {
@@ -89,7 +97,7 @@ export function onDrop(take, wanted = () => true) {
 }
 
 /** Asks in a dialog; resolves to whether the person agrees. */
-export function sure(question, yes, no = "Go on playing") {
+export function sure(question, yes, no = said("page.play_on")) {
   return new Promise((resolve) => {
     const dialog = h("dialog", { "aria-label": question, class: "question", onclose: () => { dialog.remove(); resolve(dialog.returnValue === "yes"); } },
       h("p", {}, question),

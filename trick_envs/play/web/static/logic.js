@@ -12,9 +12,9 @@ const RATIO = 1.4; // height of a card, in widths
 const PILL = 17; // height of a word at a card
 const AROUND = { 1: [0, 1, 0], 2: [1, 0, 1], 3: [1, 1, 1], 4: [1, 2, 1], 5: [1, 3, 1], 6: [1, 4, 1] };
 
-/** The strength of a player in a word, or its spec; of a file the end of its path. */
+/** The strength of a player, or its spec; of a file the end of its path. */
 export function strengthOf(spec) {
-  if (/^[0-9a-f]{32}\.onnx$/.test(spec)) return "own policy"; // that somebody has sent
+  if (/^[0-9a-f]{32}\.onnx$/.test(spec)) return "own"; // that somebody has sent
   return Object.keys(STRENGTHS).find((word) => STRENGTHS[word] === spec) ?? (spec.endsWith(".onnx") ? spec.split(/[/\\]/).slice(-2).join("/") : spec);
 }
 
@@ -147,16 +147,6 @@ export function keyAction(key, place, waits, looksBack = false) {
   if (/^(Arrow(Left|Right|Up|Down)|Home|End)$/.test(key)) return "move";
   const letters = { h: "hints", u: "take-back", g: "games", l: "look-back", n: "new", r: "rules", s: "sound", "?": "keys" };
   return Object.hasOwn(letters, key.toLowerCase()) ? letters[key.toLowerCase()] : "";
-}
-
-/** What a retry has shown, in a sentence. `tried`: what the server says of the new card. */
-export function retryTold(tried) {
-  const points = (number) => number.toFixed(1);
-  if (tried.same) return "That is the card that you played.";
-  const better = tried.gain > tried.error ? `Better by ${points(tried.gain)} than what you played`
-    : tried.gain < -tried.error ? `Worse by ${points(-tried.gain)} than what you played` : "As good as what you played, as far as can be told";
-  if (tried.best) return `${better}: the best card.`;
-  return tried.short > 0 ? `${better}, ${points(tried.short)} short of the best.` : `${better}.`;
 }
 
 /** The games of a browser that go on, the latest of each kind, by name. */

@@ -1,7 +1,7 @@
 // The start page, and the form for a new game.
 
 import { avatar, cardImage } from "./cards.js";
-import { $, ask, filled, h, sentence } from "./lib.js";
+import { $, ask, h, messages, said, sentence } from "./lib.js";
 import { strengths, strengthOf, toContinue } from "./logic.js";
 import { state } from "./state.js";
 
@@ -11,33 +11,31 @@ const OTHERS = ["ismcts:100", "ismcts:1000", "pimc:100"]; // specs without a wor
 export async function drawStart({ play, learn, openGame, change, bring }) {
   const { games } = await ask("/api/games");
   const going = toContinue(games);
-  const { language, words, strengths: names } = state.choices;
   const strength = h("select", { id: "strength", onchange: () => localStorage.setItem("strength", $("strength").value) },
-    ...strengths(true).map(([word]) => option(word, names[word])),
+    ...strengths(true).map(([word]) => option(word, inWords(word))),
     ...ownPolicies().map((one) => option(one.spec, tableOf(one))));
   const file = h("input", { id: "policy", class: "hidden", type: "file", accept: ".onnx", onchange: () => file.files[0] && bring(file.files[0]) });
   strength.value = localStorage.getItem("strength") || "strong";
   if (!strength.value) strength.value = "strong"; // a file that is offered no more
-  const button = (kind, game, action, style = null) => h("button", { type: "button", class: style, onclick: action, "aria-label": filled(kind === "options" ? words.choose : words.label, { action: words[kind], title: game.title }) }, words[kind]);
-  $("start").lang = language;
+  const button = (name, game, action, style = null) => h("button", { type: "button", class: style, onclick: action, "aria-label": said(name === "start.options" ? "start.choose" : "start.label", { action: said(name), title: game.title }) }, said(name));
   $("start").replaceChildren(
     h("div", { class: "welcome" },
-      h("div", {}, h("h2", {}, words.title), h("p", {}, words.intro)),
-      h("div", {}, h("label", {}, words.opponents, " ", strength), file, h("label", { class: "button", for: "policy" }, words.file))),
+      h("div", {}, h("h2", {}, said("start.title")), h("p", {}, said("start.intro"))),
+      h("div", {}, h("label", {}, said("start.opponents"), " ", strength), file, h("label", { class: "button", for: "policy" }, said("start.file")))),
     h("ul", { class: "shelf" }, ...state.choices.games.map((game) => h("li", { class: "panel" },
       h("div", { class: "cover", "aria-hidden": "true" }, ...game.cover.map((kind) => h("span", {}, cardImage({ name: game.name, num_players: game.default_players }, kind)))),
-      h("h3", { lang: "en" }, game.title, game.original ? h("span", { lang: "ja" }, game.original) : null),
-      h("p", {}, h("span", { lang: game.language }, game.goal), " ", h("small", {}, filled(words.players, { count: countsOf(game.players, words) }))),
+      h("h3", {}, game.title, game.original ? h("span", { lang: "ja" }, game.original) : null),
+      h("p", {}, h("span", { lang: game.language }, game.goal), " ", h("small", {}, said("start.players", { count: countsOf(game.players) }))),
       h("p", { class: "row" },
-        going[game.name] ? button("continue", game, () => openGame(going[game.name].id), "primary") : null,
-        button("play", game, () => play(remembered(game)), going[game.name] ? null : "primary"),
-        game.guided ? button("learn", game, () => learn(game.name)) : null,
-        button("options", game, () => change(game.name), "quiet"))))));
+        going[game.name] ? button("start.continue", game, () => openGame(going[game.name].id), "primary") : null,
+        button("start.play", game, () => play(remembered(game)), going[game.name] ? null : "primary"),
+        game.guided ? button("start.learn", game, () => learn(game.name)) : null,
+        button("start.options", game, () => change(game.name), "quiet"))))));
 }
 
 /** Policy files that may be chosen: those that the server offers, and those that this browser has sent. */
 function ownPolicies() {
-  return [...state.choices.policies.map((one) => ({ ...one, name: strengthOf(one.spec) })), ...sentPolicies()];
+  return [...state.choices.policies.map((one) => ({ ...one, name: inWords(one.spec) })), ...sentPolicies()];
 }
 
 /** Those that this browser has sent, the last one behind. */
@@ -46,12 +44,18 @@ function sentPolicies() {
 }
 
 function tableOf({ name, game, players }) {
-  return `${name}: ${state.choices.games.find((one) => one.name === game)?.title ?? game}, ${players} players`;
+  return said("start.table_of", { name, players, game: state.choices.games.find((one) => one.name === game)?.title ?? game });
+}
+
+/** The strength of a player in a word of the page, or its spec. */
+export function inWords(spec) {
+  const word = strengthOf(spec);
+  return messages.strengths[word] ?? word;
 }
 
 /** Sends a policy file to the server, to play against; returns what it plays. */
 export async function bringPolicy(file) {
-  if (file.size > 1_000_000) throw new Error("This file is larger than any policy here may be (1 MB).");
+  if (file.size > 1_000_000) throw new Error(said("start.too_large"));
   const one = { ...await ask("/api/policies", file), name: file.name.slice(0, 40) };
   forgetPolicy(one.spec);
   localStorage.setItem("policies", JSON.stringify([...sentPolicies(), one].slice(-5)));
@@ -64,9 +68,9 @@ export function forgetPolicy(spec) {
   localStorage.setItem("policies", JSON.stringify(sentPolicies().filter((one) => one.spec !== spec)));
 }
 
-function countsOf(players, words) {
+function countsOf(players) {
   const [first, last] = [players[0], players.at(-1)];
-  return first === last ? `${first}` : last - first + 1 === players.length ? filled(words.several, { first, last }) : players.join(", ");
+  return first === last ? `${first}` : last - first + 1 === players.length ? said("start.several", { first, last }) : players.join(said("words.comma"));
 }
 
 /** A game as it was chosen last time, with the strength that is chosen now; a policy of one's own has a table of its own. */
@@ -109,9 +113,9 @@ function fillPlayers() {
 function fillSeats() {
   const game = chosenGame();
   const count = Number($("players").value);
-  $("seat").replaceChildren(...Array.from({ length: count }, (_, seat) => option(seat, `${state.choices.names[seat]}’s place`)));
+  $("seat").replaceChildren(...Array.from({ length: count }, (_, seat) => option(seat, said("new.place", { name: state.choices.names[seat] }))));
   const spec = usual(game, count);
-  fillStrengths($("opponents"), option("each", "a strength for each"));
+  fillStrengths($("opponents"), option("each", said("new.each")));
   $("opponents").value = spec;
   $("each").replaceChildren(...Array.from({ length: count - 1 }, () => h("label", {}, h("span", { class: "who" }), h("select", { onchange: showStrengths }), h("small", {}))));
   for (const select of $("each").querySelectorAll("select")) {
@@ -120,7 +124,7 @@ function fillSeats() {
   }
   showStrengths();
   const deals = game.deals[count];
-  $("length").replaceChildren(...(deals > 1 ? [option("", game.until ? `to ${game.until}` : `${deals} deals`)] : []), option("1", "1 deal"));
+  $("length").replaceChildren(...(deals > 1 ? [option("", game.until ? said("new.until", game) : said("new.deals", { count: deals }))] : []), option("1", said("new.deal")));
 }
 
 /** The strengths that a player can have, the weakest first; then specs that have no word. */
@@ -128,8 +132,8 @@ function fillStrengths(select, ...more) {
   const players = Number($("players").value);
   const trained = chosenGame().pretrained.includes(players);
   const own = ownPolicies().filter((one) => one.game === chosenGame().name && one.players === players);
-  select.replaceChildren(...strengths(trained).map(([word, spec]) => option(spec, word)), ...own.map(({ spec, name }) => option(spec, name)), ...more,
-    h("optgroup", { label: "other …" }, ...OTHERS.map((spec) => option(spec, spec))));
+  select.replaceChildren(...strengths(trained).map(([, spec]) => option(spec, inWords(spec))), ...own.map(({ spec, name }) => option(spec, name)), ...more,
+    h("optgroup", { label: said("new.other") }, ...OTHERS.map((spec) => option(spec, spec))));
 }
 
 /** Who sits where, and what their strengths stand for. */
@@ -141,7 +145,7 @@ function showStrengths() {
   $("spec").textContent = each ? "" : $("opponents").value;
   labels.forEach((label, number) => {
     const other = (seat + 1 + number) % (labels.length + 1);
-    const side = number === 0 ? ", to your left" : number === labels.length - 1 ? ", to your right" : "";
+    const side = number === 0 ? said("new.left") : number === labels.length - 1 ? said("new.right") : "";
     label.querySelector(".who").replaceChildren(avatar(other), h("span", {}, h("b", {}, state.choices.names[other]), side));
     label.querySelector("small").textContent = label.querySelector("select").value;
   });
@@ -164,7 +168,7 @@ export function showForm() {
   if (specs.some((spec) => spec !== specs[0])) $("opponents").value = "each";
   showStrengths();
   const lengths = [...$("length").options].map((one) => one.value || String(chosenGame().deals[about.num_players]));
-  if (!lengths.includes(String(about.num_deals))) $("length").append(option(about.num_deals, `${about.num_deals} deals`));
+  if (!lengths.includes(String(about.num_deals))) $("length").append(option(about.num_deals, said("new.deals", { count: about.num_deals })));
   $("length").value = about.num_deals === chosenGame().deals[about.num_players] && about.num_deals > 1 ? "" : String(about.num_deals);
 }
 

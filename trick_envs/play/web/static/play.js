@@ -2,7 +2,7 @@
 
 import { cardButton, drawHand } from "./cards.js";
 import { askHints, hintMark, hintWords, renderValues, tellHint } from "./hints.js";
-import { $, ask, h, onDrop, sentence, signed, speaker, sure } from "./lib.js";
+import { $, ask, h, onDrop, said, sentence, signed, speaker, stopped, sure } from "./lib.js";
 import { beginLessons, coach, endLesson, learning, teach, teachDecision, teachTrick, tryCard } from "./learn.js";
 import { handColumns, keyAction, SPEEDS } from "./logic.js";
 import { bringPolicy, chosen, drawStart, fillForm, forgetPolicy, remembered, showForm } from "./newgame.js";
@@ -19,7 +19,7 @@ const table = new Table($("table"), (text) => (state.goOn ? state.goOn() : say(t
 
 async function start() {
   state.choices = await ask("/api/choices");
-  $("speed").replaceChildren(...Object.keys(SPEEDS).map((name) => h("option", { value: name }, name)));
+  $("speed").replaceChildren(...Object.keys(SPEEDS).map((name) => h("option", { value: name }, said(`speeds.${name}`))));
   $("speed").value = localStorage.getItem("speed") || "normal";
   fillForm();
   await route();
@@ -34,7 +34,7 @@ async function route() {
   try {
     if (kind === "same") {
       await newGame({ same: name });
-      return say("The same cards as in the game that you were sent. At the end you see both scores.");
+      return say(said("play.sent"));
     }
     if (known(query.get("learn"))) return await startLearning(query.get("learn"));
     if (known(query.get("game"))) return await newGame(remembered(known(query.get("game"))));
@@ -58,7 +58,7 @@ function known(name) {
 async function dead(error) {
   history.replaceState(null, "", "/");
   await showStart();
-  if (error.status === 404) throw new Error("That game is not on this server any more. Here are all games.");
+  if (error.status === 404) throw new Error(said("play.no_game"));
   throw error;
 }
 
@@ -87,9 +87,9 @@ async function showStart() {
 /** Takes a policy file as an opponent, and says in which game. */
 function bring(file) {
   return guarded(async () => {
-    const brought = await bringPolicy(file);
+    const policy = await bringPolicy(file);
     await showStart();
-    say(`Your opponents now: ${brought}. Choose Play there.`, true);
+    say(said("start.brought", { policy }), true);
   });
 }
 
@@ -102,7 +102,7 @@ function view(name) {
 
 /** Deals; Back returns to what was shown before. */
 async function newGame(body, hash = "") {
-  const patience = setTimeout(() => say("Preparing the game. The very first time this takes some seconds …", true), 900);
+  const patience = setTimeout(() => say(said("play.preparing"), true), 900);
   let reply;
   state.busy = true;
   try {
@@ -123,8 +123,8 @@ async function newGame(body, hash = "") {
 
 /** A new game, unless the person would rather go on with the one at hand. */
 async function newGameIfSure(body) {
-  const begun = state.about && !state.about.over && state.touched && !state.about.watching;
-  if (!begun || await sure("Leave this match for a new one? Back brings you to it again.", "New game")) await newGame(body);
+  const begun = state.about?.begun && !state.about.over && !state.about.watching;
+  if (!begun || await sure(said("play.leave"), said("new.title"))) await newGame(body);
 }
 
 /** Deals the guided deal of a game; a game without one shows its rules. */
@@ -138,7 +138,6 @@ async function enter(reply) {
   state.goOn?.();
   const about = reply.game;
   state.about = about;
-  state.touched = about.log.some((line) => /^You\b/.test(line));
   Object.assign(state, { lesson: null, past: null, picked: [] });
   setLooking(false);
   view("game");
@@ -172,7 +171,7 @@ async function showFrames(frames, from, game) {
       if (next.deal_score) about.deals = [...about.deals, next.deal_score];
       if (index === frames.length - 1) Object.assign(about, game); // not earlier: it tells how it ends
       show(next, index === 0 ? from : null);
-      if (learning() && next.told && !next.pause) coach(h("p", {}, `${sentence(next.told)}.`));
+      if (learning() && next.told && !next.pause) coach(h("p", {}, stopped(next.told)));
       if (learning()) await teach("start");
       if (index === frames.length - 1) break;
       const [play, trick] = learning() ? SPEEDS.slow : SPEEDS[$("speed").value] || SPEEDS.normal;
@@ -228,8 +227,8 @@ function show(next, from) {
   $("note").textContent = "";
   const motion = sameDeal && before.table.bottom === next.table.bottom;
   table.show(about, next, { motion, from, sweep: motion && taken ? taken.taker : null });
-  const seats = next.names.map((name, seat) => `${name} ${next.scores[seat]}`).join(", ");
-  $("table").setAttribute("aria-label", `The table. ${sentence(next.prompt)}. Scores: ${seats}.`);
+  const scores = next.names.map((name, seat) => `${name} ${next.scores[seat]}`).join(said("words.comma"));
+  $("table").setAttribute("aria-label", said("play.table", { prompt: sentence(next.prompt), scores }));
   if (next.told) tell(next.told);
   for (const { event } of next.events) if (event === "card" || event === "trick") hear(event);
   document.title = `${about.title} · trick_envs`;
@@ -259,7 +258,7 @@ function renderHand() {
   drawHand(hand, about, frame, ready, (kind, legality, key) => {
     const hint = hints?.cards.find((card) => card.kind === kind);
     const { words } = about.cards[kind];
-    const label = ready ? `${words}, ${legality === "legal" ? "legal" : "not legal now"}${hint ? hintWords(hint) : ""}` : words;
+    const label = ready ? said(legality === "legal" ? "play.legal" : "play.illegal", { card: words }) + (hint ? hintWords(hint) : "") : words;
     const picks = ready && legality === "legal" && together();
     return cardButton(about, kind, { state: legality, key, label, pressed: picks ? state.picked.includes(kind) : null, extra: hint ? hintMark(hint) : null, onclick: (event) => guarded(() => choose(kind, event.currentTarget)) });
   });
@@ -314,12 +313,11 @@ async function playCards(kinds, button) {
     say(error.message);
     if (error.status === 409) {
       await catchUp();
-      say("This game has gone on in another tab or window. Here it is.");
+      say(said("play.other_tab"));
     }
     if (error.status === 404) await gone();
     return;
   }
-  state.touched = true;
   if (reply.game.notice) say(sentence(reply.game.notice), true);
   channel.postMessage({ id: about.id, stamp: reply.game.stamp });
   await showFrames(reply.frames, from, reply.game);
@@ -345,7 +343,7 @@ function showPicked(ready) {
   const button = $("confirm");
   button.hidden = !(ready && together());
   button.disabled = picked.length < frame.together;
-  button.textContent = button.disabled ? `Choose ${frame.together} cards` : `Pass ${picked.map((kind) => about.cards[kind].words).join(", ")}`;
+  button.textContent = button.disabled ? said("play.choose", { count: frame.together }) : said("play.pass", { cards: picked.map((kind) => about.cards[kind].words).join(said("words.comma")) });
 }
 
 /** The address of what is asked of the game that is shown. */
@@ -368,7 +366,7 @@ async function catchUp() {
 
 /** The server does not know this game any more. */
 async function gone() {
-  if (await sure("The server does not have this game any more. Deal a new one?", "New game", "Not now")) await newGame(chosen());
+  if (await sure(said("play.gone"), said("new.title"), said("play.not_now"))) await newGame(chosen());
 }
 
 // Tabs that show the same game follow each other: those of this browser at once, others when they ask.
@@ -422,7 +420,7 @@ function showPast() {
   const shown = frames[at];
   table.show(about, shown, { motion: false });
   drawHand($("hand"), about, shown, false, (kind) => cardButton(about, kind, {}));
-  $("note").textContent = shown.told ? `${shown.told}.` : "The deal begins.";
+  $("note").textContent = shown.told ? stopped(shown.told) : said("play.begins");
   for (const id of ["past-trick", "past-back"]) $(id).disabled = at === 0;
   setLooking(true);
 }
@@ -458,17 +456,17 @@ function pastTrick() {
 async function fillGames() {
   const { games } = await ask("/api/games");
   const rows = games.map((one) => {
-    const standing = one.winners ? (one.winners.includes(one.seat) ? "won" : "lost") : one.over ? "ended" : `deal ${one.deals}${one.num_deals ? ` of ${one.num_deals}` : ""}`;
-    const others = one.score.filter((_, seat) => seat !== one.seat).map((score) => signed(score)).join(", ");
-    const button = (text, action, primary) => h("button", { type: "button", class: primary ? "primary" : null, onclick: () => guarded(action), "aria-label": `${text} ${one.title}, ${when(one.saved)}` }, text);
+    const standing = one.winners ? said(one.winners.includes(one.seat) ? "saved.won" : "saved.lost") : one.over ? said("saved.ended") : said(one.num_deals ? "saved.deal_of" : "saved.deal", { number: one.deals, all: one.num_deals });
+    const others = one.score.filter((_, seat) => seat !== one.seat).map((score) => signed(score)).join(said("words.comma"));
+    const button = (text, action, primary) => h("button", { type: "button", class: primary ? "primary" : null, onclick: () => guarded(action), "aria-label": said("saved.label", { action: text, title: one.title, when: when(one.saved) }) }, text);
     return h("li", {},
-      h("span", {}, h("b", {}, one.title), ` ${standing}`, h("small", {}, `${when(one.saved)} · you ${signed(one.score[one.seat])}, others ${others}${one.taken_back ? ` · taken back ${one.taken_back} ×` : ""}`)),
+      h("span", {}, h("b", {}, one.title), ` ${standing}`, h("small", {}, said("saved.scores", { when: when(one.saved), score: signed(one.score[one.seat]), others }) + (one.taken_back ? said("saved.taken_back", { count: one.taken_back }) : ""))),
       h("span", { class: "row" },
-        button(one.over ? "Open" : "Continue", () => openGame(one.id), !one.over),
-        one.over ? button("Review", () => lookBack(one.id, one.seat), true) : null,
-        button("Delete", () => deleteGame(one))));
+        button(said(one.over ? "saved.open" : "start.continue"), () => openGame(one.id), !one.over),
+        one.over ? button(said("page.review"), () => lookBack(one.id, one.seat), true) : null,
+        button(said("saved.delete"), () => deleteGame(one))));
   });
-  $("games-list").replaceChildren(rows.length ? h("ol", { class: "games" }, ...rows) : h("p", {}, "None yet: a game is kept here from your first card on."));
+  $("games-list").replaceChildren(rows.length ? h("ol", { class: "games" }, ...rows) : h("p", {}, said("saved.none")));
 }
 
 function when(seconds) {
@@ -485,7 +483,7 @@ async function openGame(id) {
 }
 
 async function deleteGame(one) {
-  if (!await sure(`Delete this game of ${one.title} for good?`, "Delete", "Keep it")) return;
+  if (!await sure(said("saved.delete_sure", one), said("saved.delete"), said("saved.keep"))) return;
   await ask(`/api/games/${one.id}/delete`, {});
   await fillGames();
   if (!$("start").hidden) await showStart();
@@ -601,8 +599,8 @@ for (const dialog of document.querySelectorAll("dialog.paper")) { // a click bes
 }
 $("deal-again").addEventListener("click", () => guarded(() => paper("new")));
 $("learn").addEventListener("click", () => guarded(async () => {
-  const begun = !state.about.over && state.touched && !learning();
-  if (!begun || await sure("Leave this match for a guided deal? Back brings you to it again.", "Learn")) await startLearning(state.about.name);
+  const begun = !state.about.over && state.about.begun && !learning();
+  if (!begun || await sure(said("play.leave_to_learn"), said("start.learn"))) await startLearning(state.about.name);
 }));
 $("speed").addEventListener("change", () => localStorage.setItem("speed", $("speed").value));
 $("form").addEventListener("submit", (event) => {
@@ -612,11 +610,11 @@ $("form").addEventListener("submit", (event) => {
 $("show-deal").addEventListener("click", showDeal);
 $("let-watch").addEventListener("click", () => guarded(async () => {
   const { path } = await ask(`/api/games/${state.about.id}/watch`, {});
-  await showLink($("watch-link"), path, "Who opens this sees the table and your cards, and cannot play. ", "Link to watch");
+  await showLink($("watch-link"), path, said("play.watch_told"), said("play.watch_name"));
 }));
 $("stop").addEventListener("click", () => guarded(async () => {
   const { about } = state;
-  if (!about || about.over || !await sure("End this match? Nobody plays on, and all hands are opened.", "End the match")) return;
+  if (!about || about.over || !await sure(said("play.end_sure"), said("play.end"))) return;
   state.goOn?.();
   await enter(await ask(`/api/games/${about.id}/end`, {}));
 }));

@@ -1,8 +1,8 @@
 // The viewer. Its tables come from the server, or, in a page made by trick replay --html, as pictures from the page itself.
 
 import { cardButton, chip, drawHand } from "./cards.js";
-import { $, ask, h, onDrop, percent, save, sentence, signed } from "./lib.js";
-import { handColumns, retryTold } from "./logic.js";
+import { $, ask, h, onDrop, percent, said, save, sentence, signed, stopped } from "./lib.js";
+import { handColumns } from "./logic.js";
 import { Table } from "./table.js";
 
 let source = null; // where steps and hints come from
@@ -63,9 +63,9 @@ async function start() {
   } catch (error) {
     source = null;
     if (error.status !== 404) throw error;
-    throw new Error("This replay is not on the server any more. Your finished games are in My games: Review opens one again.", { cause: error });
+    throw new Error(said("replay.gone"), { cause: error });
   }
-  document.title = `${about.title}, replay · trick_envs`;
+  document.title = said("replay.head", about);
   if ($("drop")) $("drop").hidden = true;
   $("viewer").hidden = false;
   document.querySelector("aside").hidden = false;
@@ -73,12 +73,12 @@ async function start() {
   order = about.deals.flatMap((one, number) => one.tricks.flatMap((trick) => trick.plays.map(([step, seat, card, phase]) => ({ step, seat, card, phase, deal: number, trick }))));
   order.sort((one, other) => one.step - other.step);
   review = null;
-  $("view").replaceChildren(h("option", { value: "all" }, "everybody: all open"), ...Array.from({ length: about.num_players }, (_, seat) => h("option", { value: seat }, sentence(about.names[seat]))));
+  $("view").replaceChildren(h("option", { value: "all" }, said("replay.everybody")), ...Array.from({ length: about.num_players }, (_, seat) => h("option", { value: seat }, sentence(about.names[seat]))));
   $("deals").replaceChildren(...about.deals.map((_, number) => h("button", { type: "button", "aria-pressed": "false", onclick: () => toDeal(number) }, `${number + 1}`)));
   $("deals").hidden = about.deals.length < 2;
   $("play-on").hidden = !source.playOn;
   hints = {};
-  $("result").replaceChildren(h("h2", {}, about.over ? "Result" : "Score so far"), resultTable());
+  $("result").replaceChildren(h("h2", {}, said(about.over ? "page.result" : "replay.so_far")), resultTable());
   const wanted = new URLSearchParams(location.hash.slice(1)).has("review");
   readAddress();
   const job = await source.review();
@@ -100,9 +100,9 @@ function readAddress() {
 function resultTable() {
   const scored = about.deals.map((one) => one.score).filter((score) => score);
   const winners = about.winners || [];
-  const head = h("tr", {}, h("th", { scope: "col" }, "Deal"), h("th", { scope: "col", class: "number" }, "Match"), ...scored.map((_, number) => h("th", { scope: "col", class: "number" }, `${number + 1}`)));
+  const head = h("tr", {}, h("th", { scope: "col" }, said("result.deal")), h("th", { scope: "col", class: "number" }, said("page.match")), ...scored.map((_, number) => h("th", { scope: "col", class: "number" }, `${number + 1}`)));
   const rows = about.score.map((score, seat) => h("tr", { class: winners.includes(seat) ? "won" : null }, h("th", { scope: "row" }, sentence(about.names[seat])), h("td", { class: "number total" }, signed(score)), ...scored.map((one) => h("td", { class: "number" }, signed(one[seat])))));
-  return h("div", { class: "scroll" }, h("table", {}, h("thead", {}, head), h("tbody", {}, ...rows)), h("p", { class: "seed" }, `Seed ${about.seed}`));
+  return h("div", { class: "scroll" }, h("table", {}, h("thead", {}, head), h("tbody", {}, ...rows)), h("p", { class: "seed" }, said("page.seed", about)));
 }
 
 // --- a step -------------------------------------------------------------------------------------------------------
@@ -116,7 +116,7 @@ async function go(step, motion = false) {
   const frame = await source.step(at, seen);
   if (mine !== asking) return;
   const play = order.find((one) => one.step === at);
-  const told = `The table, ${seen === "all" ? "all hands open" : `as ${about.names[seen]} saw it`}. ${sentence(frame.prompt)}.`;
+  const told = said(seen === "all" ? "replay.table_open" : "replay.table_seen", { name: about.names[seen], prompt: stopped(frame.prompt) });
   if (frame.svg) showPicture(frame.svg, told);
   else {
     table ??= new Table($("table"), (text) => { $("message").textContent = text; });
@@ -125,7 +125,7 @@ async function go(step, motion = false) {
     $("table").setAttribute("aria-label", told);
     showHand(frame, false);
   }
-  $("told").textContent = frame.told ? `${frame.told}.`.replace("..", ".") : sentence(frame.prompt);
+  $("told").textContent = frame.told ? stopped(frame.told) : sentence(frame.prompt);
   const owner = play ? play.deal : dealOfStep(at);
   if (owner !== deal || !$("timeline").childElementCount) {
     deal = owner;
@@ -182,17 +182,17 @@ function trickStarts() {
 async function think(play, mine) {
   const box = $("thoughts");
   if (!play) {
-    $("mind-title").textContent = "How good each card is";
-    box.replaceChildren(h("p", { class: "soft" }, at === about.steps - 1 ? "The record ends here." : "The trick is complete."));
+    $("mind-title").textContent = said("replay.how_good");
+    box.replaceChildren(h("p", { class: "soft" }, said(at === about.steps - 1 ? "replay.ends" : "replay.complete")));
     return;
   }
-  $("mind-title").textContent = sentence(`${about.names[play.seat]} to ${play.phase}`);
+  $("mind-title").textContent = sentence(said("replay.decides", { name: about.names[play.seat], phase: said(`phases.${play.phase}`) }));
   const judged = review?.decisions[order.indexOf(play)];
   if (!judged && !(at in hints)) hints[at] = await source.hint(at).catch(() => null);
   if (mine !== asking) return;
   const hint = judged ? { ...judged, sources: review.sources, headline: judged.note, search: judged.best, disagree: judged.loss > 0 } : hints[at];
   if (!hint) {
-    box.replaceChildren(h("p", {}, `${sentence(does(play.seat, "name"))} ${words(play.card)}.`));
+    box.replaceChildren(h("p", {}, stopped(does(play.seat, "name", play.card))));
     return;
   }
   const trained = hint.sources.length > 1;
@@ -204,39 +204,39 @@ async function think(play, mine) {
     const better = hint.disagree && card.kind === hint.search;
     return h(
       "tr", { class: `${name === play.card ? "played" : ""}${better ? " better" : ""}` },
-      h("th", { scope: "row" }, written(name), name === play.card ? h("small", {}, "played") : null),
+      h("th", { scope: "row" }, written(name), name === play.card ? h("small", {}, said("replay.played")) : null),
       trained ? h("td", {}, bar) : null,
       trained ? h("td", { class: "number" }, percent(card.probability)) : null,
       h("td", { class: "number" }, card.advantage === null ? "–" : signed(card.advantage, 1), card.error ? h("small", {}, ` ±${card.error.toFixed(1)}`) : null),
     );
   });
-  const note = judged ? judged.note : [hint.headline, hint.expectation].filter(Boolean).map((text) => `${sentence(text)}.`).join(" ");
+  const note = judged ? judged.note : [hint.headline, hint.expectation].filter(Boolean).map(stopped).join(" ");
   box.replaceChildren(
-    h("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "The legal cards" }, h("table", { class: "mind" },
-      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Card"), trained ? h("th", { scope: "col", colspan: "2" }, "Trained player") : null, h("th", { scope: "col", class: "number" }, judged ? "Points over the played card" : "Looking ahead, points"))),
+    h("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": said("replay.legal") }, h("table", { class: "mind" },
+      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, said("page.card")), trained ? h("th", { scope: "col", colspan: "2" }, said("page.trained")) : null, h("th", { scope: "col", class: "number" }, said(judged ? "replay.over_played" : "page.ahead")))),
       h("tbody", {}, ...rows))),
-    h("p", { class: "soft" }, `${note} From what ${about.names[play.seat]} knew.`),
+    h("p", { class: "soft" }, said("replay.knew", { note, name: about.names[play.seat] })),
   );
 }
 
-/** A seat and what it does: "you play", "Ada plays". */
-function does(seat, verb, yours = verb) {
-  return about.names[seat] === "you" ? `you ${yours}` : `${about.names[seat]} ${verb}${verb.endsWith("s") ? "es" : "s"}`;
+function isYou(seat) {
+  return about.names[seat] === said("words.you");
 }
 
-function whose(seat) {
-  return about.names[seat] === "you" ? "your" : `${about.names[seat]}’s`;
+/** A seat and what it does: "you play 4 yellow", "Ada leads 9 red". */
+function does(seat, phase, card) {
+  return said(`moves.${isYou(seat) ? "you_" : ""}${phase}`, { name: about.names[seat], card: words(card) });
 }
 
 /** With whom a seat's points are compared. */
 function comparedWith() {
-  return about.teams ? "the other team" : "the average of the others";
+  return said(about.teams ? "review.other_team" : "review.others");
 }
 
 /** A name for the head of a narrow column. */
 function short(seat) {
   const name = about.names[seat];
-  return name.startsWith("player_") ? `${seat}` : name === "you" ? name : name[0];
+  return name.startsWith("player_") ? `${seat}` : isYou(seat) ? name : name[0];
 }
 
 function words(name) {
@@ -252,21 +252,21 @@ function written(name) {
 
 function renderTimeline() {
   const seats = [...Array(about.num_players).keys()];
-  const head = h("tr", {}, h("th", { scope: "col" }, h("span", { class: "hidden" }, "Trick")), ...seats.map((seat) => h("th", { scope: "col", title: about.names[seat] }, h("span", { "aria-hidden": "true" }, short(seat)), h("span", { class: "hidden" }, about.names[seat]))));
+  const head = h("tr", {}, h("th", { scope: "col" }, h("span", { class: "hidden" }, said("replay.row"))), ...seats.map((seat) => h("th", { scope: "col", title: about.names[seat] }, h("span", { "aria-hidden": "true" }, short(seat)), h("span", { class: "hidden" }, about.names[seat]))));
   const rows = about.deals[deal].tricks.map((trick) => {
     const leader = trick.plays.find(([, , , phase]) => phase === "lead")?.[1];
-    const number = trick.name === "pass" ? "pass" : String(trick.name + 1);
+    const number = trick.name === "pass" ? said("replay.pass") : String(trick.name + 1);
     const first = trick.end ?? trick.plays[0][0];
     return h(
       "tr", { class: trick.name === "pass" ? "passing" : null },
-      h("th", { scope: "row" }, h("button", { type: "button", class: "jump", "data-end": trick.end, onclick: () => go(first), "aria-label": trick.name === "pass" ? "passing" : `trick ${number}` }, number)),
+      h("th", { scope: "row" }, h("button", { type: "button", class: "jump", "data-end": trick.end, onclick: () => go(first), "aria-label": trick.name === "pass" ? said("replay.passing") : said("replay.trick", { number }) }, number)),
       ...seats.map((seat) => h(
         "td", { class: `${seat === trick.taker ? "takes" : ""}${seat === leader ? " leads" : ""}` },
         ...trick.plays.filter(([, who]) => who === seat).map(([step, who, card, phase]) => h(
           "button",
           {
             type: "button", class: "jump", "data-step": step, onclick: () => go(step),
-            "aria-label": `${does(who, phase === "follow" ? "play" : phase)} ${words(card)}${seat === trick.taker ? ", takes the trick" : ""}`,
+            "aria-label": does(who, phase, card) + (seat === trick.taker ? said("replay.takes") : ""),
           },
           written(card),
         )),
@@ -316,12 +316,12 @@ async function judge() {
   const mine = source;
   let job = await source.review(reviewed());
   while (job.state === "waiting" || job.state === "running") {
-    $("analysed").textContent = job.total ? `Judging every play: ${job.done} of ${job.total} …` : "Judging every play …";
+    $("analysed").textContent = job.total ? said("review.judging_of", { done: job.done, all: job.total }) : said("review.judging");
     await new Promise((resolve) => { setTimeout(resolve, 400); });
     job = await source.review();
     if (source !== mine) return;
   }
-  if (job.state !== "done") throw new Error("The review has failed: the server's log says more.");
+  if (job.state !== "done") throw new Error(said("review.failed"));
   showReview(job.review);
   await go(at);
 }
@@ -335,31 +335,35 @@ function showReview(found) {
   drawGraph();
 }
 
-const NAMES = { blunder: "Blunder", mistake: "Mistake", inaccuracy: "Inaccuracy" };
 const SIGNS = { blunder: "??", mistake: "?", inaccuracy: "?!" };
+
+function markName(mark) {
+  return sentence(said(`marks.${mark}`));
+}
 
 function renderReview() {
   const seat = reviewed();
   const person = about.record?.players?.indexOf("person") ?? -1;
   const found = review.decisions.map((one, index) => ({ ...one, step: order[index].step })).filter((one) => one.mark && one.seat === seat).sort((one, other) => other.loss - one.loss);
-  const head = h("tr", {}, ...["Seat", "Points lost", "Accuracy", "??", "?", "?!"].map((text, index) => h("th", { scope: "col", class: index ? "number" : null, title: { "??": "blunders", "?": "mistakes", "?!": "inaccuracies", "Points lost": "over all plays: what the better cards would have brought", Accuracy: "the share of decisions without a mark" }[text] }, text)));
+  const heads = [[said("review.seat")], [said("review.lost"), said("review.lost_told")], [said("review.accuracy"), said("review.accuracy_told")], ...Object.entries(SIGNS).map(([mark, sign]) => [sign, said(`marks.all_${mark}`)])];
+  const head = h("tr", {}, ...heads.map(([text, title], index) => h("th", { scope: "col", class: index ? "number" : null, title }, text)));
   const rows = review.seats.map((one, number) => h("tr", { class: number === seat ? "you" : null },
     h("th", { scope: "row" }, sentence(about.names[number])),
     h("td", { class: "number" }, one.points_lost.toFixed(1)), h("td", { class: "number" }, `${Math.round(100 * one.accuracy)} %`),
-    ...["blunder", "mistake", "inaccuracy"].map((mark) => h("td", { class: "number" }, `${one.marks[mark]}`))));
+    ...Object.keys(SIGNS).map((mark) => h("td", { class: "number" }, `${one.marks[mark]}`))));
   const list = found.map((one) => h("li", {},
     h("button", { type: "button", class: "jump-to", onclick: () => jump(one.step) },
-      h("b", { class: `mark ${one.mark}`, title: NAMES[one.mark] }, SIGNS[one.mark]), h("span", {}, h("span", { class: "hidden" }, `${NAMES[one.mark]}, `), sentence(one.told_you))),
-    source.retry ? h("button", { type: "button", onclick: () => guarded(() => startRetry(found, found.indexOf(one))), "aria-label": `Try again: ${one.told_you}` }, "Try again") : null));
+      h("b", { class: `mark ${one.mark}`, title: markName(one.mark) }, SIGNS[one.mark]), h("span", {}, h("span", { class: "hidden" }, `${markName(one.mark)}${said("words.comma")}`), sentence(one.told_you))),
+    source.retry ? h("button", { type: "button", onclick: () => guarded(() => startRetry(found, found.indexOf(one))), "aria-label": said("retry.of", { told: one.told_you }) }, said("retry.title")) : null));
   const again = review.duplicate;
-  const least = Object.entries(review.marks).map(([mark, loss]) => `${mark} from ${loss.toFixed(1)}`).join(", ");
+  const least = Object.entries(review.marks).map(([mark, loss]) => said("review.mark_from", { mark: said(`marks.${mark}`), points: loss.toFixed(1) })).join(said("words.comma"));
   $("judged").replaceChildren(
-    h("p", { id: "verdict" }, seat === person ? "" : h("b", {}, `As ${about.names[seat]}: `), review.verdicts[seat]),
-    again && person >= 0 ? h("p", { id: "duplicate" }, h("b", {}, "The same cards: "), `${again.spec} scores ${signed(again.score[person])} in your seat, where you scored ${signed(again.compared[person])}.`) : "",
-    list.length && source.retry ? h("p", { class: "row" }, h("button", { type: "button", class: "primary", id: "retry-all", onclick: () => guarded(() => startRetry(found, 0)) }, found.length > 1 ? `Try the ${found.length} mistakes again` : "Try it again")) : "",
+    h("p", { id: "verdict" }, seat === person ? "" : h("b", {}, said("review.as", { name: about.names[seat] })), review.verdicts[seat]),
+    again && person >= 0 ? h("p", { id: "duplicate" }, h("b", {}, said("review.same")), said("review.duplicate", { spec: again.spec, score: signed(again.score[person]), own: signed(again.compared[person]) })) : "",
+    list.length && source.retry ? h("p", { class: "row" }, h("button", { type: "button", class: "primary", id: "retry-all", onclick: () => guarded(() => startRetry(found, 0)) }, found.length > 1 ? said("retry.all", { count: found.length }) : said("retry.one"))) : "",
     list.length ? h("ol", { class: "mistakes" }, ...list) : "",
-    h("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "How every seat has played" }, h("table", {}, h("thead", {}, head), h("tbody", {}, ...rows))),
-    h("p", { class: "soft" }, `Judged from what each seat knew. Points lost are counted against ${comparedWith()}, over the whole match: ${least}.`),
+    h("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": said("review.seats") }, h("table", {}, h("thead", {}, head), h("tbody", {}, ...rows))),
+    h("p", { class: "soft" }, said("review.told", { others: comparedWith(), marks: least })),
   );
 }
 
@@ -386,7 +390,7 @@ async function showRetry() {
   table ??= new Table($("table"), (text) => { $("message").textContent = text; });
   table.show(about, frame, { motion: false });
   showHand(frame, true);
-  tellRetry(h("b", {}, `Mistake ${retry.at + 1} of ${retry.list.length}, deal ${one.deal}, trick ${one.trick}. `), `You ${one.phase === "lead" ? "led" : "played"} ${about.cards[one.played].words}. `, "Which card is better?");
+  tellRetry(h("b", {}, said("retry.number", { ...one, number: retry.at + 1, all: retry.list.length })), said(one.phase === "lead" ? "retry.led" : "retry.played", { card: about.cards[one.played].words }), said("retry.which"));
   for (const each of ["stage", "hand"]) $(each).scrollIntoView({ block: "nearest", behavior: "instant" }); // whole, on a low screen too
 }
 
@@ -398,10 +402,10 @@ function tellRetry(...told) {
   $("retry").replaceChildren(
     h("p", { role: "status" }, ...told),
     h("p", { class: "row" },
-      rest >= 0 ? h("button", { type: "button", class: done.has(retry.at) ? "primary" : null, onclick: () => move(rest) }, "Next mistake") : null,
-      source.playOn ? h("button", { type: "button", onclick: () => source.playOn(list[retry.at].step, list[retry.at].seat) }, "Play on from here") : null,
-      h("button", { type: "button", class: rest < 0 && done.has(retry.at) ? "primary" : null, onclick: () => guarded(endRetry) }, "Back to the review"),
-      h("span", { class: "progress" }, `${done.size} of ${list.length} done`)));
+      rest >= 0 ? h("button", { type: "button", class: done.has(retry.at) ? "primary" : null, onclick: () => move(rest) }, said("retry.next")) : null,
+      source.playOn ? h("button", { type: "button", onclick: () => source.playOn(list[retry.at].step, list[retry.at].seat) }, said("replay.play_on")) : null,
+      h("button", { type: "button", class: rest < 0 && done.has(retry.at) ? "primary" : null, onclick: () => guarded(endRetry) }, said("retry.review")),
+      h("span", { class: "progress" }, said("retry.done", { done: done.size, all: list.length }))));
   $("retry").hidden = false;
 }
 
@@ -410,12 +414,12 @@ async function tryIt(kind) {
   const { list } = retry;
   const one = list[retry.at];
   const asked = retry.at;
-  tellRetry("Comparing …");
+  tellRetry(said("retry.comparing"));
   const found = await source.retry(one.step, about.cards[kind].name);
   if (!retry || retry.at !== asked) return;
   if (found.gain > found.error) retry.done.add(retry.at);
   for (const button of $("hand").querySelectorAll(".card")) button.classList.toggle("tried", button.dataset.card === about.cards[kind].name);
-  tellRetry(h("b", {}, `${sentence(about.cards[kind].words)}: `), retryTold(found), found.gain > found.error || found.same ? "" : " Try another card.");
+  tellRetry(h("b", {}, said("retry.answer", { card: sentence(about.cards[kind].words) })), found.told, found.gain > found.error || found.same ? "" : said("retry.other"));
 }
 
 async function endRetry() {
@@ -431,7 +435,7 @@ function markMistakes() {
     const index = order.findIndex((one) => one.step === Number(button.dataset.step));
     const mark = review?.decisions[index]?.mark;
     button.querySelector(".mark")?.remove();
-    if (mark) button.append(h("b", { class: `mark ${mark}`, title: NAMES[mark] }, SIGNS[mark], h("span", { class: "hidden" }, `, ${NAMES[mark]}`)));
+    if (mark) button.append(h("b", { class: `mark ${mark}`, title: markName(mark) }, SIGNS[mark], h("span", { class: "hidden" }, `${said("words.comma")}${markName(mark)}`)));
   }
 }
 
@@ -465,7 +469,8 @@ function drawGraph() {
   const ends = review.decisions.flatMap((one, index) => (index && one.deal !== review.decisions[index - 1].deal ? [index] : []));
   const dots = lines[seat].filter(([, , one]) => one?.mark).map(([index, total, one]) => svg("path", { d: `M${x(index).toFixed(1)} ${y(total).toFixed(1)}h0`, class: `dot ${one.mark}` }, svg("title", {}, document.createTextNode(one.told))));
   const last = lines[seat].at(-1);
-  const picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: "none", role: "img", "aria-label": `${sentence(whose(seat))} expected result, in points ahead of ${comparedWith()}, play by play; it ends at ${signed(last ? last[1] : 0, 1)}.` },
+  const whose = isYou(seat) ? said("replay.your_result") : sentence(said("replay.result_of", { name: about.names[seat] }));
+  const picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: "none", role: "img", "aria-label": said("replay.graph", { whose, others: comparedWith(), last: signed(last ? last[1] : 0, 1) }) },
     svg("line", { x1: 0, x2: width, y1: y(0), y2: y(0), class: "zero" }),
     ...ends.map((index) => svg("line", { x1: x(index), x2: x(index), y1: 0, y2: height, class: "deal" })),
     ...lines.map((points, number) => (number === seat ? "" : svg("path", { d: path(points), class: "other" }))),
@@ -477,7 +482,7 @@ function drawGraph() {
     const index = Math.round((((event.clientX - box.left) / box.width) * width - 8) / (width - 16) * review.decisions.length);
     guarded(() => go(index >= order.length ? about.steps - 1 : order[Math.max(index, 0)].step));
   });
-  holder.replaceChildren(h("span", { class: "axis" }, `${sentence(whose(seat))} expected result: `, h("b", {}, signed(totalAt(lines[seat], now), 1)), ` (${signed(low, 0)} to ${signed(high, 0)})`), picture);
+  holder.replaceChildren(h("span", { class: "axis" }, said("replay.axis", { whose }), h("b", {}, signed(totalAt(lines[seat], now), 1)), said("replay.range", { low: signed(low, 0), high: signed(high, 0) })), picture);
 }
 
 /** The last expected result that is known at a play. */
@@ -490,20 +495,20 @@ function totalAt(points, index) {
 async function infer() {
   const play = order.find((one) => one.step === at);
   const box = $("belief");
-  if (!play) return box.replaceChildren(h("p", { class: "soft" }, "Nobody is to play at this step."));
+  if (!play) return box.replaceChildren(h("p", { class: "soft" }, said("replay.nobody")));
   const mine = asking;
   const found = await source.belief(at, play.seat);
   if (mine !== asking) return;
   const others = [...Array(about.num_players).keys()].filter((seat) => seat !== found.seat);
-  const head = h("tr", {}, h("th", { scope: "col" }, "Card"), ...others.map((seat) => h("th", { scope: "col", class: "number" }, h("span", { "aria-hidden": "true" }, short(seat)), h("span", { class: "hidden" }, about.names[seat]))));
+  const head = h("tr", {}, h("th", { scope: "col" }, said("page.card")), ...others.map((seat) => h("th", { scope: "col", class: "number" }, h("span", { "aria-hidden": "true" }, short(seat)), h("span", { class: "hidden" }, about.names[seat]))));
   const rows = found.kinds.map((kind, row) => h("tr", {}, h("th", { scope: "row" }, chip(about, kind)), ...others.map((seat) => {
     const share = found.shares[row][seat];
-    const cell = h("td", { class: `number${found.truth[row][seat] ? " holds" : ""}` }, `${Math.round(100 * share)}`, found.truth[row][seat] ? h("span", { class: "hidden" }, ", holds it") : null);
+    const cell = h("td", { class: `number${found.truth[row][seat] ? " holds" : ""}` }, `${Math.round(100 * share)}`, found.truth[row][seat] ? h("span", { class: "hidden" }, said("replay.holds")) : null);
     cell.style.setProperty("--share", String(Math.min(share, 1)));
     return cell;
   })));
   return box.replaceChildren(
-    h("p", { class: "soft" }, `In per cent of ${found.worlds} worlds that fit all that ${about.names[found.seat]} saw, whoever has shown to lack a suit included, but not what others' choices tell. Framed: where the card is in truth.`),
+    h("p", { class: "soft" }, said("replay.worlds", { worlds: found.worlds, name: about.names[found.seat] })),
     h("table", { class: "belief" }, h("thead", {}, head), h("tbody", {}, ...rows)));
 }
 
@@ -511,7 +516,7 @@ async function infer() {
 
 async function open(file) {
   $("message").textContent = "";
-  if (file.size > 1_000_000) throw new Error("This file is larger than any match record (1 MB).");
+  if (file.size > 1_000_000) throw new Error(said("replay.too_large"));
   const { id } = await ask("/api/replays", await file.text());
   history.pushState(null, "", `/replay/${id}`);
   at = 0;
@@ -532,7 +537,7 @@ function run(on) {
   clearInterval(playing);
   playing = on ? setInterval(() => (at < about.steps - 1 ? go(at + 1, true) : run(false)), 900) : 0;
   $("to-play").setAttribute("aria-pressed", String(on));
-  $("to-play").setAttribute("aria-label", on ? "pause" : "play");
+  $("to-play").setAttribute("aria-label", said(on ? "replay.pause" : "replay.play"));
 }
 
 const STEPS = {

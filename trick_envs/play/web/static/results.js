@@ -1,8 +1,7 @@
 // Scores: beside the table, at the end of a deal and of a match; what can be done with a match that is over.
 
-import { character } from "./newgame.js";
-import { $, ask, h, save, sentence, signed, still } from "./lib.js";
-import { strengthOf } from "./logic.js";
+import { character, inWords } from "./newgame.js";
+import { $, ask, h, said, save, sentence, signed, still } from "./lib.js";
 import { state } from "./state.js";
 
 export function renderScore() {
@@ -11,15 +10,15 @@ export function renderScore() {
   const shown = deals.slice(-5);
   const first = deals.length - shown.length;
   const best = about.over && about.winners ? about.winners : [];
-  const head = h("tr", {}, h("th", { scope: "col" }, "Player"), h("th", { scope: "col", class: "number" }, "Match"), ...shown.map((_, index) => h("th", { scope: "col", class: "number" }, `${first + index + 1}`)));
+  const head = h("tr", {}, h("th", { scope: "col" }, said("result.player")), h("th", { scope: "col", class: "number" }, said("page.match")), ...shown.map((_, index) => h("th", { scope: "col", class: "number" }, `${first + index + 1}`)));
   const rows = frame.names.map((_, seat) => h(
     "tr", { class: [seat === about.seat ? "you" : "", seat === frame.acting ? "acts" : "", best.includes(seat) ? "won" : ""].join(" ") },
-    h("th", { scope: "row" }, ...character(seat), ...(seat === about.seat ? [] : [" ", h("small", { title: about.players[seat] }, strengthOf(about.players[seat]))])),
+    h("th", { scope: "row" }, ...character(seat), ...(seat === about.seat ? [] : [" ", h("small", { title: about.players[seat] }, inWords(about.players[seat]))])),
     h("td", { class: "number total" }, signed(frame.scores[seat])),
     ...shown.map((scores) => h("td", { class: "number" }, signed(scores[seat]))),
   ));
   $("show-deal").hidden = !about.last_deal || (about.over && about.num_deals === 1);
-  $("show-deal").textContent = about.last_deal ? `The points of deal ${about.last_deal.number}` : "";
+  $("show-deal").textContent = about.last_deal ? said("result.points_of", about.last_deal) : "";
   $("score").replaceChildren(h("table", {}, h("thead", {}, head), h("tbody", {}, ...rows)));
 }
 
@@ -32,9 +31,9 @@ function scoreTable(scores, items = [], totals = null) {
     items.length ? h("td", {}, h("ul", { class: "items" }, ...(items[seat] || []).map((item) => h("li", {}, h("span", {}, item.words), h("b", {}, signed(item.points)))))) : null,
     h("td", { class: "number total" }, signed(scores[seat])),
     totals ? h("td", { class: "number" }, signed(totals[seat])) : null));
-  const heads = ["Player", ...(items.length ? ["What for"] : []), totals ? "Deal" : "Points", ...(totals ? ["Match"] : [])];
+  const heads = [["result.player"], items.length && ["result.what_for"], [totals ? "result.deal" : "result.points", "number"], totals && ["page.match", "number"]].filter(Boolean);
   return h("div", { class: "scroll" }, h("table", { class: "result" },
-    h("thead", {}, h("tr", {}, ...heads.map((name) => h("th", { scope: "col", class: /Player|for/.test(name) ? null : "number" }, name)))),
+    h("thead", {}, h("tr", {}, ...heads.map(([name, kind]) => h("th", { scope: "col", class: kind }, said(name))))),
     h("tbody", {}, ...rows)));
 }
 
@@ -59,8 +58,8 @@ function open(closed, ...children) {
 export function showDeal() {
   const { about } = state;
   if (!about.last_deal || state.goOn) return;
-  open(() => sessionStorage.removeItem("deal"), h("h2", {}, `Deal ${about.last_deal.number}${about.length}`), dealTable(),
-    h("button", { type: "button", class: "primary", autofocus: true, onclick: () => $("summary").close() }, "Go on"));
+  open(() => sessionStorage.removeItem("deal"), h("h2", {}, said("result.deal_of", { number: about.last_deal.number, length: about.length })), dealTable(),
+    h("button", { type: "button", class: "primary", autofocus: true, onclick: () => $("summary").close() }, said("page.on")));
 }
 
 /** The end of a deal; resolves when the person goes on. */
@@ -80,7 +79,7 @@ export function dealOver(shown, last) {
     renderScore();
     setTimeout(() => {
       if (state.goOn !== done) return;
-      open(done, h("h2", {}, `Deal ${number}${about.length}`), dealTable(), h("button", { type: "button", class: "primary", autofocus: true, onclick: done }, last ? "Result" : "Next deal"));
+      open(done, h("h2", {}, said("result.deal_of", { number, length: about.length })), dealTable(), h("button", { type: "button", class: "primary", autofocus: true, onclick: done }, said(last ? "page.result" : "result.next_deal")));
     }, still.matches ? 0 : 900);
     state.goOn = done;
   });
@@ -91,23 +90,23 @@ export function matchOver({ guarded, again, learning, whole, more }) {
   const { about, frame } = state;
   const { winners } = about;
   const won = winners?.includes(about.seat);
-  const title = winners === null ? "Match ended" : won ? (winners.length > 1 && !about.teams ? "You share the win" : "You win") : "Match over";
-  const note = winners === null ? "All hands are open now." : won ? "" : `${winners.map((seat) => sentence(frame.names[seat])).join(", ")} ${winners.length > 1 ? "win" : "wins"}.`;
+  const title = said(winners === null ? "result.ended" : won ? (winners.length > 1 && !about.teams ? "result.you_share" : "result.you_win") : "result.over");
+  const note = winners === null ? said("result.all_open") : won ? "" : said(winners.length > 1 ? "result.win" : "result.wins", { names: winners.map((seat) => sentence(frame.names[seat])).join(said("words.comma")) });
   $("show-result").hidden = false;
   $("stop").disabled = true;
-  $("prompt").textContent = sentence(winners === null ? "the match was ended: all hands are open" : frame.prompt);
+  $("prompt").textContent = sentence(winners === null ? said("result.ended_told") : frame.prompt);
   const button = (text, action, primary = false) => h("button", { type: "button", class: primary ? "primary" : null, autofocus: primary, onclick: () => guarded(action) }, text);
   open(null,
     h("h2", {}, title), note && h("p", {}, note),
     about.num_deals === 1 && about.last_deal ? dealTable() : scoreTable(frame.scores),
     ...(about.watching ? [] : sameCards(guarded)),
     h("p", { class: "row" },
-      learning ? button("Play a whole match", whole, true) : null,
-      about.watching ? null : button("Review my game", () => lookBack(), !learning),
-      about.watching ? null : button("Play again", again),
-      about.watching ? null : button("Another game", more),
-      h("button", { type: "button", onclick: () => $("summary").close() }, "See the table")),
-    about.watching ? null : h("p", { class: "seed" }, `Seed ${about.seed} · `, h("button", { type: "button", class: "link", onclick: () => guarded(saveRecord) }, "save the record")));
+      learning ? button(said("result.whole"), whole, true) : null,
+      about.watching ? null : button(said("result.review"), () => lookBack(), !learning),
+      about.watching ? null : button(said("result.again"), again),
+      about.watching ? null : button(said("result.another"), more),
+      h("button", { type: "button", onclick: () => $("summary").close() }, said("result.see_table"))),
+    about.watching ? null : h("p", { class: "seed" }, `${said("page.seed", about)} · `, h("button", { type: "button", class: "link", onclick: () => guarded(saveRecord) }, said("result.save"))));
 }
 
 /** What others have scored with the same cards, and a link for one more. */
@@ -116,10 +115,10 @@ function sameCards(guarded) {
   const others = about.others || [];
   const entry = (name, score, you = false) => h("li", { class: you ? "you" : null }, h("span", {}, name), h("b", {}, signed(score)));
   return [
-    others.length ? h("h3", {}, "The same cards") : "",
-    others.length ? h("ol", { class: "items", id: "same" }, entry("You", frame.scores[about.seat], true),
-      ...others.map((one, number) => entry(one.first ? "Who sent the link" : `Player ${number + 1} by the link`, one.score[about.seat]))) : "",
-    about.winners && about.begun ? h("p", { id: "link" }, h("button", { type: "button", onclick: () => guarded(share) }, "The same cards for a friend")) : "",
+    others.length ? h("h3", {}, said("result.same")) : "",
+    others.length ? h("ol", { class: "items", id: "same" }, entry(said("result.you"), frame.scores[about.seat], true),
+      ...others.map((one, number) => entry(one.first ? said("result.sender") : said("result.by_link", { number: number + 1 }), one.score[about.seat]))) : "",
+    about.winners && about.begun ? h("p", { id: "link" }, h("button", { type: "button", onclick: () => guarded(share) }, said("result.share"))) : "",
   ];
 }
 
@@ -134,7 +133,7 @@ export async function showLink(holder, path, words, name) {
 
 async function share() {
   const { path } = await ask(`/api/games/${state.about.id}/share`, {});
-  await showLink($("link"), path, "Send this link; your scores then stand beside each other. ", "Link to the same cards");
+  await showLink($("link"), path, said("result.share_told"), said("result.share_name"));
 }
 
 /** The record as text: its seed may be larger than numbers are here. */

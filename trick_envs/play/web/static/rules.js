@@ -1,6 +1,6 @@
 // The rules of a game for people: the paper, and the pages of a guided deal.
 
-import { $, ask, h } from "./lib.js";
+import { $, ask, h, said } from "./lib.js";
 import { state } from "./state.js";
 
 const guides = new Map(); // by the name of the game: what the server tells of its rules
@@ -21,11 +21,8 @@ export function rulePage(guide, number) {
 
 export async function fillRules() {
   const guide = await guideOf(state.about?.name || $("game").value);
-  const { language, words } = guide;
-  $("rules").lang = language;
-  $("rules").querySelector("h2").textContent = words.rules;
-  $("rules").querySelector("button").textContent = words.close;
+  $("rules-text").lang = guide.language;
   $("rules-text").replaceChildren(
-    ...(guide.goal ? [h("p", { class: "goal" }, h("b", {}, words.goal, " "), guide.goal)] : []),
+    ...(guide.goal ? [h("p", { class: "goal" }, h("b", {}, said("guide.goal"), " "), guide.goal)] : []),
     h("div", { class: "pages" }, ...guide.pages.map((_, number) => rulePage(guide, number))));
 }

@@ -9,7 +9,6 @@ export const state = {
   hints: null, // of the position that is shown
   hintsOn: false,
   figures: localStorage.getItem("figures") === "yes",
-  touched: false, // the person has played in this match
   takeFocus: false, // the hand is to have the keyboard once it is the person's turn
   lesson: null, // of the decision that is shown, in a guided deal
   tried: null, // the card whose consequences are shown

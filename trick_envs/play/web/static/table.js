@@ -1,7 +1,7 @@
 // The table: drawn from the frame that the server sends, at any size, without asking again.
 
 import { avatar, cardImage, chip } from "./cards.js";
-import { h, sentence, signed, still } from "./lib.js";
+import { h, said, sentence, signed, still } from "./lib.js";
 import { layOut, linesOf, plateWidth } from "./logic.js";
 
 const COLOURS = 9; // of seats
@@ -50,7 +50,7 @@ export class Table {
     const { frame } = this;
     const told = frame.pause ? frame.events.filter((event) => event.event === "trick" || event.event === "change") : [];
     if (!told.some((event) => event.event === "trick")) return [sentence(frame.prompt)];
-    return [h("span", {}, ...told.flatMap((event) => [h("b", {}, sentence(event.text)), event.why ? `: ${event.why}. ` : ". "]))];
+    return [h("span", {}, ...told.flatMap((event) => [h("b", {}, sentence(event.text)), (event.why ? said("words.because", event) : "") + said("words.end")]))];
   }
 
   /** The cards that lie in the trick, by seat and kind. */
@@ -61,11 +61,11 @@ export class Table {
   drawTop() {
     const { about, frame } = this;
     const before = frame.previous.length && !(frame.pause || about.over) ? h("span", { class: "before", "aria-hidden": "true" },
-      h("span", { class: "wordy" }, "last trick"),
+      h("span", { class: "wordy" }, said("page.last_trick")),
       ...frame.previous.map(([seat, kind]) => h("span", { class: seat === frame.taker ? "took" : null }, chip(about, kind))),
-      ` to ${frame.names[frame.taker]}`) : null;
+      said("page.last_taker", { name: frame.names[frame.taker] })) : null;
     this.parts.top.replaceChildren(h("b", {}, about.title),
-      h("span", { class: "count" }, `deal ${frame.deal}${about.length}${frame.acting === null ? "" : `, trick ${frame.trick}`}`), ...(before ? [before] : []));
+      h("span", { class: "count" }, said("page.deal", { number: frame.deal, length: about.length }) + (frame.acting === null ? "" : said("page.trick", { number: frame.trick }))), ...(before ? [before] : []));
   }
 
   drawRows() {
@@ -92,7 +92,7 @@ export class Table {
       bar.firstElementChild.style.inlineSize = `${Math.min(100, 100 * one.bar[0] / one.bar[1])}%`;
       children.push(bar);
     }
-    if (one.note) children.push(h("small", {}, one.bar && one.suit ? h("span", { class: "of" }, `${one.bar[0]} of ${one.bar[1]}`) : null, h("span", {}, one.note)));
+    if (one.note) children.push(h("small", {}, one.bar && one.suit ? h("span", { class: "of" }, said("page.share", { part: one.bar[0], whole: one.bar[1] })) : null, h("span", {}, one.note)));
     if (one.line) children.push(this.stations(one));
     return one.about
       ? h("button", { type: "button", class: `${classes} tip`, title: one.about, "aria-label": `${[one.label, one.suit ? about.suits[one.suit] : "", one.value].filter(Boolean).join(" ")} ${one.about}`.trim(), onclick: (event) => this.explain(event, one.about) }, ...children)
@@ -105,19 +105,19 @@ export class Table {
       const name = seat === null ? "" : this.frame.names[seat];
       const within = one.span && number >= start && number <= end;
       return h("span", { class: `station${seat === null ? "" : ` seat-${seat % COLOURS}`}${within ? ` within-${whose % COLOURS}` : ""}${number === start ? " first" : ""}${number === end ? " last" : ""}`, title: seat === null ? null : sentence(name) },
-        h("span", {}, seat === null ? `${number + 1}` : name.startsWith("player_") ? `${seat}` : name === "you" ? "You" : name[0]));
+        h("span", {}, seat === null ? `${number + 1}` : name.startsWith("player_") ? `${seat}` : name === said("words.you") ? sentence(name) : name[0]));
     }));
   }
 
   plate(seat) {
     const { about, frame } = this;
     const one = frame.table.seats[seat];
-    const you = frame.names[seat] === "you";
+    const you = frame.names[seat] === said("words.you");
     const seen = seat === frame.table.bottom ? [] : one.hand.filter((kind) => kind !== null);
     const hidden = one.hand.length - seen.length;
     const classes = ["plate", "tip", seat === frame.acting ? "acts" : "", frame.table.winners.includes(seat) ? "won" : ""].filter(Boolean).join(" ");
-    return h("button", { type: "button", class: classes, "data-seat": seat, title: one.about, "aria-label": `${sentence(frame.names[seat])}. ${one.about}`, onclick: (event) => this.explain(event, one.about) },
-      h("span", { class: "who" }, avatar(you ? "you" : seat), h("b", {}, sentence(frame.names[seat])), one.dealer ? h("i", { class: "dealer", title: "dealer" }, "D") : null, h("b", { class: "points" }, signed(frame.scores[seat]))),
+    return h("button", { type: "button", class: classes, "data-seat": seat, title: one.about, "aria-label": `${sentence(frame.names[seat])}${said("words.end")}${one.about}`, onclick: (event) => this.explain(event, one.about) },
+      h("span", { class: "who" }, avatar(you ? "you" : seat), h("b", {}, sentence(frame.names[seat])), one.dealer ? h("i", { class: "dealer", title: said("page.dealer") }, said("page.dealer_letter")) : null, h("b", { class: "points" }, signed(frame.scores[seat]))),
       h("span", { class: "second" }, h("span", { class: "facts" }, ...one.facts.map((fact) => this.fact(fact))), seat !== frame.table.bottom && hidden ? h("span", { class: "held" }, `${hidden}`) : null),
       seen.length ? h("span", { class: "chips open" }, ...seen.map((kind) => chip(about, kind))) : null);
   }
@@ -135,11 +135,11 @@ export class Table {
     const { table } = frame;
     const cards = table.trick.filter(([who]) => who === seat);
     const remark = table.remarks.find(([who]) => who === seat)?.[1];
-    const above = seat === table.led ? "led" : remark;
+    const above = seat === table.led ? said("page.led") : remark;
     return h("div", { class: `spot${seat === frame.acting && !cards.length ? " next" : ""}${seat === table.taking ? " takes" : ""}`, "data-seat": seat },
-      ...cards.map(([, kind]) => h("span", { class: "laid", "data-key": `${seat}.${kind}`, role: "img", "aria-label": `${about.cards[kind].words}, ${frame.names[seat]}` }, cardImage(about, kind))),
+      ...cards.map(([, kind]) => h("span", { class: "laid", "data-key": `${seat}.${kind}`, role: "img", "aria-label": said("page.card_of", { card: about.cards[kind].words, name: frame.names[seat] }) }, cardImage(about, kind))),
       above ? h("span", { class: `pill${seat === table.led ? " led" : ""}` }, above) : null,
-      seat === table.taking && cards.length ? h("span", { class: "pill takes" }, "takes") : null);
+      seat === table.taking && cards.length ? h("span", { class: "pill takes" }, said("page.takes")) : null);
   }
 
   /** Puts plates and cards where they belong at this size. */
