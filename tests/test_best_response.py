@@ -230,6 +230,20 @@ def test_a_run_against_another_player_is_not_resumed(finished: Path, tmp_path: P
     assert "none.zip: there is no such file" in str(nothing.exception)
 
 
+def test_only_a_player_that_the_user_has_named_may_run_code_when_a_run_goes_on(tmp_path: Path) -> None:
+    """A folder may come from a stranger: what its config names besides is none of the user's."""
+    lowest = f"program:{Path(__file__).with_name('lowest_player.py')}"
+    for player, others, told in (
+        ("greedy", ["os:system"], "'os:system' runs a program"),
+        (lowest, [lowest], "checkpoint.zip: expected a checkpoint"),  # its player is asked for nothing more
+    ):
+        config = {"game": "donguri", "opponent": player, "opponents": others}
+        (tmp_path / "config.yaml").write_text(json.dumps(config))
+        (tmp_path / "checkpoint.zip").write_text("junk")
+        found = invoke(player, "--game", "donguri", "--folder", tmp_path, "--resume")
+        assert told in str(found.exception)
+
+
 @pytest.mark.parametrize(
     ("name", "other_network", "other_game", "junk"),
     [

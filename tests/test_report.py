@@ -10,6 +10,8 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from html.parser import HTMLParser
 from pathlib import Path
@@ -28,14 +30,15 @@ from training import run
 from training.config import RunConfig, load_config
 from training.network import NetworkAgent
 from training.report.deals import Difference, best_and_worst
-from training.report.page import Finished, pretrained_results, write_report
+from training.report.page import Finished, draw_report, pretrained_results, write_report
 from training.report.provenance import git_commit
 from trick_envs import load_game, make_agent
 from trick_envs.cli import app
+from trick_envs.errors import InputError
 from trick_envs.evaluation.duplicate import Result, evaluate, play_points
 from trick_envs.evaluation.plots import draw_margins, in_samples
 from trick_envs.evaluation.seeds import Purpose, match_seeds
-from trick_envs.files import read_json, write_json
+from trick_envs.files import read_json, read_signed_json, write_json, write_signed_json
 from trick_envs.matches.replay import replay
 
 pytestmark = pytest.mark.usefixtures("quick_export")
@@ -344,3 +347,53 @@ def test_only_a_finished_run_has_a_report(finished: Path, tmp_path: Path) -> Non
     (tmp_path / "evaluation.json").write_text("[]")
     told = CliRunner().invoke(app, ["report", str(tmp_path)])
     assert "evaluation.json: damaged, edited, or not written by trick" in str(told.exception)
+
+
+@pytest.mark.parametrize(
+    ("where", "value"),
+    [
+        ("samples", None),
+        ("seconds", 1e300),
+        ("results", []),
+        ("results.0", {"margin": 3}),
+        ("report", []),
+        ("report.evaluations.0.results.0.opponent", "somebody"),
+        ("report.evaluations.0.figures", {"train/value_loss": "x"}),
+        ("report.best_and_worst.0.seat", 3),
+        ("report.best_and_worst.1", {"deal": 0}),
+        ("report.strongest", "os:system"),
+        ("report.provenance.date", 7),
+        ("deviators", []),
+    ],
+)
+def test_an_evaluation_that_was_written_by_somebody_else_is_told_what_is_wrong(
+    finished: Path, where: str, value: Any
+) -> None:
+    """The digest shows damage, not who has written it."""
+    content = read_signed_json(finished / "evaluation.json")
+    part, (*path, last) = content, where.split(".")
+    for each in path:
+        part = part[int(each) if each.isdecimal() else each]
+    part[int(last) if last.isdecimal() else last] = value
+    with forged(finished, content), pytest.raises(InputError, match=rf"evaluation\.json: {where[:12]}\S*: .+"):
+        draw_report(finished, finished / "other.html")
+
+
+def test_half_a_letter_in_a_name_is_escaped_on_the_page(finished: Path) -> None:
+    content = read_signed_json(finished / "evaluation.json")
+    content["report"]["past"][0] = "\ud800"
+    with forged(finished, content):
+        draw_report(finished, finished / "other.html")
+    assert "\\ud800" in (finished / "other.html").read_text(encoding="utf-8")
+
+
+@contextmanager
+def forged(finished: Path, content: dict[str, Any]) -> Iterator[None]:
+    """An evaluation in place of the run's own, with its digest."""
+    path = finished / "evaluation.json"
+    before = path.read_bytes()
+    write_signed_json(path, content)
+    try:
+        yield
+    finally:
+        path.write_bytes(before)

@@ -7,6 +7,7 @@ import itertools
 import json
 import os
 import pickle
+import shutil
 import signal
 import time
 import zipfile
@@ -25,7 +26,7 @@ from rich.console import Console
 from stable_baselines3.common.callbacks import BaseCallback
 from typer.testing import CliRunner
 
-from training import run
+from training import ExactCheckpoint, run
 from training.config import ConfigError, RunConfig, apply_override, dump_config, load_config, read_yaml
 from training.self_play import stream_seed
 from trick_envs import BatchEnv, make_agent
@@ -391,6 +392,51 @@ def test_a_folder_has_one_run_at_a_time(tmp_path: Path) -> None:
     (folder / "config.yaml").write_text(dump_config(RunConfig.model_validate(SMALL)))
     with locked(folder), pytest.raises(FolderInUseError, match="run is in use: another process is writing to it"):
         run.resume(folder, QUIET)
+
+
+@pytest.mark.parametrize("name", run.FILES)
+def test_a_folder_in_the_place_of_a_file_is_told_before_a_run_learns(tmp_path: Path, name: str) -> None:
+    """A checkpoint.zip of this kind counted as none, and the run failed when it was saved."""
+    (tmp_path / name).mkdir(parents=True)
+    with pytest.raises(ValueError, match=f"{Path(name).name} cannot be written: Is a directory"):
+        run.train(RunConfig.model_validate(SMALL), tmp_path, QUIET)
+    write(tmp_path / "config.yaml", SMALL)
+    if name != "evaluation.json":  # which says that the run is finished
+        with pytest.raises(ValueError, match=f"{Path(name).name} cannot be written: Is a directory"):
+            run.resume(tmp_path, QUIET)
+
+
+@pytest.fixture(scope="module")
+def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A checkpoint of a run that has made one update."""
+    path, config = tmp_path_factory.mktemp("begun") / "checkpoint.zip", RunConfig.model_validate(SMALL)
+    run.new_model(config, run.games_of(config)).learn(1, callback=ExactCheckpoint(path, 1))
+    return path
+
+
+OTHERS = {
+    "game": "pepper", "num_players": 4, "num_deals": 2, "reward": "win", "opponent": "greedy", "seed": 9, "width": 8,
+    "n_steps": 16, "n_envs": 32, "batch_size": 64, "learning_rate": 0.001, "opponents": ["random"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("key", OTHERS)
+def test_a_config_that_was_edited_is_told_when_a_run_goes_on(begun: Path, tmp_path: Path, key: str) -> None:
+    """The model is what the checkpoint says: another width in the config was believed by nobody but the report."""
+    shutil.copy(begun, tmp_path / "checkpoint.zip")
+    write(tmp_path / "config.yaml", {**SMALL, key: OTHERS[key]})
+    other_games = key in ("game", "num_players", "n_envs")
+    told = r"checkpoint\.zip: .*expected the (same )?game" if other_games else f"config.yaml has changed .*: {key} was"
+    with pytest.raises((ValueError, run.RunError), match=told):
+        run.resume(tmp_path, QUIET)
+
+
+def test_what_may_change_in_a_config_takes_effect_when_a_run_goes_on(begun: Path, tmp_path: Path) -> None:
+    shutil.copy(begun, tmp_path / "checkpoint.zip")
+    changed = {"total_samples": 1, "final_deals": 2, "evaluate_every": 100, "checkpoint_every": 100, "threads": 1}
+    write(tmp_path / "config.yaml", {**SMALL, **changed, "deals": 1})
+    assert set(changed) | {"deals", "device"} == run.MAY_CHANGE
+    assert run.resume(tmp_path, QUIET)[0].deals == 2
 
 
 def test_there_is_nothing_to_resume_in_an_empty_folder(tmp_path: Path) -> None:

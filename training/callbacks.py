@@ -262,8 +262,8 @@ class ExactCheckpoint(_BetweenUpdates):
             model.continue_from(standing)
             for callback, state in zip(callbacks, states, strict=False):
                 callback.continue_from(state)
-        except TrickEnvsError:
-            raise
+        except TrickEnvsError as error:
+            raise InputError(f"{path}: {error}") from None
         except Exception as error:  # what is in the zip has many errors
             raise InputError(f"{path}: {told} ({type(error).__name__}: {error})") from error
         return model

@@ -26,7 +26,7 @@ from trick_envs.cli.base import (
 from trick_envs.cli.evaluate import play_schedule, resumable_arena
 from trick_envs.errors import InputError, MissingExtraError
 from trick_envs.evaluation import bench
-from trick_envs.files import read_signed_json, try_to_write, write_json, write_signed_json
+from trick_envs.files import try_to_write, write_json, write_signed_json
 
 # Of a best response that begins with the weights of a policy: the defaults, which are for random weights, would make it
 # forget what it knows before it learns (docs/experiments.md, Best responses).
@@ -138,7 +138,9 @@ def best_response(
     """
     from training import run
     from training.config import load_config, make_config
+    from training.evaluation import EVALUATION, read_evaluation
     from training.initial import network_of
+    from trick_envs.agents.spec import runs_code
     from trick_envs.engine.registry import load_game
 
     if search_deals == 1:
@@ -156,19 +158,20 @@ def best_response(
     name = re.sub(r"[^\w.]+", "-", player).strip("-.")
     players = config.make_game().num_players
     target = folder if folder is not None else Path("runs") / f"best-response-{game}-{players}-{name}"
-    file = target / "evaluation.json"
+    file = target / EVALUATION
     if resume and (target / "config.yaml").is_file():
-        held = load_config(target / "config.yaml", trust=True)
+        held = load_config(target / "config.yaml", trust=runs_code(player))
         if (held.make_game(), held.opponent) != (config.make_game(), config.opponent):
             raise InputError(f"{target} holds a run of {held.make_game()} against {held.opponent}, not this one")
         config = held
-    searched = file.is_file() and read_signed_json(file).get("deviators", {}).get("deals") == search_deals
+    found = read_evaluation(target, config).get("deviators") if resume and file.is_file() else None
+    searched = found is not None and found["deals"] == search_deals
     with _a_run():
         if not resume:
             run.train(config, target, out)
         elif not file.is_file() or not search_deals or searched:  # otherwise only the search is left
-            run.resume(target, out)
-    report = read_signed_json(file)
+            run.resume(target, out, trust=runs_code(player))
+    report = read_evaluation(target, config)
     if search_deals:
         report["deviators"] = _deviators(config, player, str(target / "policy.onnx"), search_deals)
         write_signed_json(file, report)

@@ -23,8 +23,9 @@ from trick_envs.evaluation.seeds import MAX_RUN_SEED
 
 MAX_BYTES, MAX_DEPTH = 64_000, 8  # of a YAML text
 MAX_SAMPLES = 1 << 24  # between two updates: gigabytes of observations
+MAX_DEALS = 1_000_000
 Positive = Annotated[int, Field(ge=1)]
-Deals = Annotated[int, Field(ge=1, le=1_000_000)]
+Deals = Annotated[int, Field(ge=1, le=MAX_DEALS)]
 Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
 
 

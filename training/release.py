@@ -19,6 +19,7 @@ from typing import Any
 
 import trick_envs
 from training.config import RunConfig, load_config
+from training.evaluation import EVALUATION, read_evaluation
 from training.shipped import config_names, configs_folder
 from trick_envs.agents.pretrained import PRETRAINED, manifest_file, pretrained_file
 from trick_envs.engine.game import Game
@@ -27,13 +28,13 @@ from trick_envs.errors import InputError
 from trick_envs.evaluation.arena import LADDER, Plan, make_plan
 from trick_envs.evaluation.duplicate import Result, each_alone
 from trick_envs.evaluation.seeds import Purpose
-from trick_envs.files import read_signed_json, write_bytes, write_json
+from trick_envs.files import write_bytes, write_json
 
 MAX_BYTES = 500_000
 MEETING_DEALS = 1000  # a meeting of two policies without search is fast
 SEED = 0  # of the meeting
 
-FILES = ("config.yaml", "policy.onnx", "evaluation.json")
+FILES = ("config.yaml", "policy.onnx", EVALUATION)
 NOT_COPIED = ("game", "num_players", "opponent", "results", "report")  # from evaluation.json to the manifest
 
 
@@ -143,7 +144,7 @@ def finished_run(folder: Path) -> FinishedRun:
     content = policy.read_bytes()
     if len(content) > MAX_BYTES:
         raise InputError(f"{policy} has {len(content):,} bytes: expected at most {MAX_BYTES:,} (a smaller network)")
-    return FinishedRun(policy, content, config, read_signed_json(folder / "evaluation.json"), game)
+    return FinishedRun(policy, content, config, read_evaluation(folder, config), game)
 
 
 def count_parameters(content: bytes) -> int:

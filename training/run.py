@@ -25,6 +25,7 @@ from stable_baselines3.common.utils import LinearSchedule
 import trick_envs
 from training.callbacks import DuplicateEval, ExactCheckpoint, Snapshots, save_model, snapshots
 from training.config import RunConfig, dump_config, load_config
+from training.evaluation import EVALUATION
 from training.initial import load_initial
 from training.network import NetworkAgent, suit_network
 from training.report.deals import best_and_worst
@@ -37,9 +38,12 @@ from trick_envs.engine.game import Game
 from trick_envs.errors import InputError, TrickEnvsError
 from trick_envs.evaluation.duplicate import Result, evaluate, make_result, margins_of, play_points, results_table
 from trick_envs.evaluation.seeds import Purpose
-from trick_envs.files import locked, write_signed_json, write_text
+from trick_envs.files import LOCK, locked, try_to_write, write_signed_json, write_text
 
 CHECKPOINT, PAST = "checkpoint.zip", "past"
+FILES = (CHECKPOINT, "best_model.zip", "policy.zip", "policy.onnx", EVALUATION, f"{PAST}/{LOCK}")  # that a run writes
+# Keys of the config that take effect when a run goes on; all others made the model and its games.
+MAY_CHANGE = {"total_samples", "evaluate_every", "checkpoint_every", "deals", "final_deals", "device", "threads"}
 
 
 class RunError(TrickEnvsError, RuntimeError):
@@ -79,6 +83,7 @@ def train(config: RunConfig, folder: Path, console: Console, callbacks: Sequence
     model = new_model(config, games_of(config), folder)
     with locked(folder):
         _is_free(folder)  # another process may have begun one meanwhile
+        _try_files(folder)
         write_text(folder / "config.yaml", dump_config(config))
         return _run(config, folder, console, model, _evaluation(config, folder, console), callbacks)
 
@@ -86,6 +91,12 @@ def train(config: RunConfig, folder: Path, console: Console, callbacks: Sequence
 def _is_free(folder: Path) -> None:
     if (folder / "config.yaml").exists():
         raise RunError(f"{folder} holds a run already: continue it with --resume, or choose another --folder")
+
+
+def _try_files(folder: Path) -> None:
+    """A folder in the place of a file, say, is told before a run learns anything, not when it saves."""
+    for name in FILES:
+        try_to_write(folder / name)
 
 
 def resume(folder: Path, console: Console, callbacks: Sequence[BaseCallback] = (), trust: bool = False) -> list[Result]:
@@ -98,23 +109,38 @@ def resume(folder: Path, console: Console, callbacks: Sequence[BaseCallback] = (
         trust: whether its players may be programs or Python functions.
 
     Raises:
-        RunError: if there is no run, or it is finished.
+        RunError: if there is no run, it is finished, or its config says something else than when it began.
         FolderInUseError: if another process trains in the folder.
         Interrupted: on Ctrl-C and SIGTERM, after saving.
     """
     if not (folder / "config.yaml").is_file():
         raise RunError(f"{folder} holds no run to resume (there is no config.yaml in it)")
     with locked(folder):
-        if (folder / "evaluation.json").exists():
+        if (folder / EVALUATION).exists():
             raise RunError(f"the run in {folder} is finished: its policy is {folder / 'policy.onnx'}")
+        _try_files(folder)
         config = load_config(folder / "config.yaml", trust=trust)
         evaluation, games = _evaluation(config, folder, console), games_of(config)
         if (folder / CHECKPOINT).is_file():
             past_players(folder)  # what is damaged is said before the run goes on
             model = ExactCheckpoint.load(folder / CHECKPOINT, games, [evaluation], config.device)
+            _check_unchanged(config, model, folder)
+            model.threads = config.threads
         else:
             model = new_model(config, games, folder)
         return _run(config, folder, console, model, evaluation, callbacks)
+
+
+def _check_unchanged(config: RunConfig, model: SelfPlayPPO, folder: Path) -> None:
+    """A config that was edited since is told: the model stays as it was made, whatever the config says."""
+    now, before = config.model_dump(), model.made_with or {}
+    changed = [key for key in now if key not in MAY_CHANGE and now[key] != before.get(key, now[key])]
+    if changed:
+        told = " and ".join(f"{key} was {before[key]!r} and is {now[key]!r}" for key in changed)
+        raise RunError(
+            f"{folder / 'config.yaml'} has changed since the run began: {told}; a run that goes on may only have other "
+            f"{', '.join(sorted(MAY_CHANGE))}"
+        )
 
 
 def games_of(config: RunConfig) -> SelfPlayVecEnv:
@@ -145,7 +171,7 @@ def new_model(config: RunConfig, games: SelfPlayVecEnv, folder: Path | None = No
         seed=config.seed,
         device=config.device,
     )
-    model.threads = config.threads
+    model.threads, model.made_with = config.threads, config.model_dump()
     if config.init_from is not None:
         try:
             load_initial(model, config.init_from, config.make_game())
@@ -249,7 +275,7 @@ def _finish(
             "provenance": {**provenance(), "device": str(model.device)},
         },
     }
-    write_signed_json(folder / "evaluation.json", found)  # the last one: a run that has it is finished
+    write_signed_json(folder / EVALUATION, found)  # the last one: a run that has it is finished
     return results
 
 

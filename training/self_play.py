@@ -533,6 +533,7 @@ class SelfPlayPPO(MaskablePPO):
         threads: that share a minibatch of ``SuitPolicy`` on a CPU; the weights depend on their number, but not on that
             of the cores.
         games: the environment, without wrappers.
+        made_with: the config of its run, if it has one.
 
     Raises:
         ValueError: for arguments that are not allowed; says what is.
@@ -546,6 +547,7 @@ class SelfPlayPPO(MaskablePPO):
     games: SelfPlayVecEnv
     ent_coef_schedule: Callable[[float], float] | None = None
     between_updates: bool = True
+    made_with: dict[str, Any] | None = None
     _progress: Sequence[ProgressBarCallback] = ()
 
     @functools.wraps(MaskablePPO.__init__)  # type: ignore[misc]

@@ -10,7 +10,6 @@ import math
 import os
 import re
 import secrets
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -22,6 +21,7 @@ from filelock import FileLock, Timeout
 from trick_envs.errors import FolderInUseError, InputError
 
 LOCK = ".lock"
+LARGEST = 2**53  # number that a file of ours may hold: sums and products of some have a float
 _TEMPORARY = re.compile(r"\..+\.[0-9a-f]{16}\.tmp")
 
 
@@ -91,13 +91,13 @@ def _temporary(path: Path) -> Path:
 
 
 def is_number(value: Any, kind: type) -> bool:
-    """Whether something from JSON is a finite number of a kind: ``int`` or ``float``, which may be whole."""
+    """Whether something from JSON is a number, at most ``LARGEST``: an ``int``, or a ``float``, which may be whole."""
     whole = isinstance(value, int) and not isinstance(value, bool)
-    return (whole or (kind is float and isinstance(value, float))) and abs(value) <= sys.float_info.max
+    return (whole or (kind is float and isinstance(value, float))) and abs(value) <= LARGEST
 
 
 def is_list(value: Any, length: int, kind: type) -> bool:
-    """Whether something from JSON is a list of so many strings or finite numbers."""
+    """Whether something from JSON is a list of so many strings or numbers."""
     return (
         isinstance(value, list)
         and len(value) == length
@@ -112,9 +112,9 @@ def write_bytes(path: Path, content: bytes) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Writes a text file atomically."""
+    """Writes a text file atomically: the same bytes everywhere; half a letter, as in names of files, is escaped."""
     with replacing(path) as temporary:
-        temporary.write_text(text, encoding="utf-8", newline="\n")  # the same bytes on every system
+        temporary.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
 
 
 def write_json(path: Path, content: Any) -> None:

@@ -18,6 +18,7 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from training.config import RunConfig, dump_config, load_config
+from training.evaluation import EVALUATION, read_evaluation
 from training.report.deals import Difference, Shown, replayed
 from trick_envs.agents import make_agent
 from trick_envs.agents.pretrained import PRETRAINED, load_manifest, pretrained_file
@@ -26,7 +27,7 @@ from trick_envs.errors import InputError
 from trick_envs.evaluation.duplicate import Result
 from trick_envs.evaluation.plots import COLOURS, draw_margins, in_samples, in_time
 from trick_envs.evaluation.seeds import Purpose
-from trick_envs.files import read_signed_json, write_text
+from trick_envs.files import write_text
 from trick_envs.matches.seating import seatings
 from trick_envs.play.web.export import replay_page
 from trick_envs.view.table import seat_name
@@ -88,12 +89,11 @@ def draw_report(folder: Path, path: Path, trust: bool = False) -> None:
     Raises:
         ValueError: if the folder holds no finished run.
     """
-    for name in ("config.yaml", "evaluation.json", "policy.onnx"):
+    for name in ("config.yaml", EVALUATION, "policy.onnx"):
         if not (folder / name).is_file():
             raise InputError(f"{folder} holds no finished run (there is no {name} in it)")
-    config, evaluation = load_config(folder / "config.yaml", trust=trust), read_signed_json(folder / "evaluation.json")
-    if not isinstance(evaluation.get("report"), dict):
-        raise InputError(f"{folder / 'evaluation.json'}: expected that of a run of trick train")
+    config = load_config(folder / "config.yaml", trust=trust)
+    evaluation = read_evaluation(folder, config)
     game, found = config.make_game(), evaluation["report"]
     pair = make_agent(str(folder / "policy.onnx"), game), make_agent(found["strongest"], game)
     differences = [Difference(**each) for each in found["best_and_worst"]]
