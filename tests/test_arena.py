@@ -57,7 +57,7 @@ from trick_envs.evaluation.arena import play as loop
 from trick_envs.evaluation.duplicate import evaluate, short_name
 from trick_envs.evaluation.intervals import half_width_95, half_width_at_any_time_95
 from trick_envs.evaluation.seeds import Purpose
-from trick_envs.files import digest_of, locked
+from trick_envs.files import LARGEST, digest_of, locked
 
 GAME = load_game("donguri", 3, 1)
 
@@ -388,9 +388,7 @@ chunks = st.builds(
     Chunk,
     st.tuples(st.sampled_from(["random", "greedy", "päth/ü.onnx@12"]), st.just("pimc:1")),
     st.integers(0, 10**6 - 1),
-    st.lists(
-        st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=2, max_size=2), min_size=1, max_size=3
-    ),
+    st.lists(st.lists(st.floats(-LARGEST, LARGEST), min_size=2, max_size=2), min_size=1, max_size=3),
     st.tuples(st.integers(0, 10**9), st.integers(0, 10**9)),
     st.tuples(st.floats(0, 1e6), st.floats(0, 1e6)),
 )

@@ -16,14 +16,16 @@ import numpy as np
 import pytest
 from helpers import make, play_randomly
 
-from trick_envs import BatchEnv, IllegalAction
+from trick_envs import BatchEnv, IllegalAction, make_agent
 from trick_envs.engine import hooks
 from trick_envs.engine.cards import members
 from trick_envs.engine.declaration import TAKEN
 from trick_envs.engine.kernels.seats import ILLEGAL_MODES
 from trick_envs.engine.registry import game_type, load_game
 from trick_envs.errors import InputError, InputTypeError, InvalidAction
+from trick_envs.evaluation.duplicate import evaluate
 from trick_envs.matches import match as matches
+from trick_envs.matches.loop import play_match
 from trick_envs.view import table_view
 
 # --- batches and vectors ------------------------------------------------------------------------------------------
@@ -81,8 +83,57 @@ def starts(seed: int) -> bool:
 def test_an_opponent_that_names_no_action_per_row_is_told_so(named: Any) -> None:
     env = gymnasium.make("trick_envs/Donguri-v0", num_players=3, opponents=lambda observations, masks: np.array(named))
     seed = next(seed for seed in range(99) if not starts(seed))
-    with pytest.raises(InputError, match=r"opponent .*: expected 1 whole numbers, shape \(1,\), not shape"):
+    with pytest.raises(InputError, match=r"player .*: expected 1 whole numbers, shape \(1,\), not shape"):
         env.reset(seed=seed)
+
+
+class Named:
+    """A player that names whatever it was made with, for as many rows as it is asked."""
+
+    name = "odd"
+
+    def __init__(self, named: Callable[[Any], Any]) -> None:
+        self.named = named
+
+    def act(self, observations: Any, action_masks: Any, states: Any = None) -> Any:
+        return self.named(action_masks)
+
+    def seed(self, seed: int) -> None:
+        """It has no random choices."""
+
+
+ODD: dict[str, Callable[[Any], Any]] = {
+    "nothing": lambda masks: None,
+    "texts": lambda masks: ["3"] * len(masks),
+    "halves": lambda masks: masks.argmax(1) + 0.5,
+    "spans of time": lambda masks: masks.argmax(1).astype("m8[s]"),
+    "no number": lambda masks: np.full(len(masks), np.nan),
+    "one for all": lambda masks: 2**70,
+    "a table": lambda masks: masks.argmax(1)[:, None],
+    "too few": lambda masks: [],
+}
+
+
+@pytest.mark.parametrize("named", ODD.values(), ids=ODD)
+def test_whoever_asks_a_player_what_it_names_is_checked(named: Callable[[Any], Any]) -> None:
+    game, player, told = load_game("pepper", 3), Named(named), r"player odd: expected \d+ whole number"
+    with pytest.raises(InputError, match=told):
+        evaluate(game, player, make_agent("greedy", game), 2)
+    with pytest.raises(InputError, match=told):
+        play_match("pepper", dict.fromkeys(range(3), player), 1, 3)
+
+
+def test_what_is_no_player_is_told_so_before_it_is_asked() -> None:
+    game, greedy, told = (
+        load_game("pepper", 3),
+        make_agent("greedy", load_game("pepper", 3)),
+        "expected an agent with act",
+    )
+    for nobody in (None, "greedy", Named, lambda observations, masks: masks.argmax(1)):
+        with pytest.raises(InputTypeError, match=told):
+            evaluate(game, greedy, nobody, 2)  # type: ignore[arg-type]
+        with pytest.raises(InputTypeError, match=f"player of seat 2: {told}"):
+            play_match("pepper", {0: greedy, 1: greedy, 2: nobody}, 1, 3)  # type: ignore[dict-item]
 
 
 def test_a_single_environment_wants_a_reset_first() -> None:

@@ -44,6 +44,7 @@ from stable_baselines3.common.vec_env import VecEnv, VecMonitor
 from training.network import FIGURES, Batch, LossWeights, SuitPolicy, gradients_of_loss, suit_network
 from training.suit_kernels import SparseRows, SuitKernels
 from trick_envs.agents import Agent, make_agent
+from trick_envs.agents.agent import checked_agent
 from trick_envs.engine.batch import BatchEnv
 from trick_envs.errors import InputError
 from trick_envs.evaluation.seeds import MAX_RUN_SEED, SEEDS_PER_RUN, Purpose, match_seeds, player_seeds
@@ -101,7 +102,7 @@ def self_play_env(
     if opponent is None:
         return SelfPlayVecEnv(games, run_seed, reward_scale)
     agent = make_agent(opponent, games.game) if isinstance(opponent, str) else opponent
-    return BestResponseVecEnv(games, run_seed, reward_scale, agent)
+    return BestResponseVecEnv(games, run_seed, reward_scale, checked_agent(agent, "opponent"))
 
 
 class SelfPlayVecEnv(VecEnv):

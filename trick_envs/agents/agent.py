@@ -8,10 +8,11 @@ from typing import Protocol, TypeAlias, cast
 import numpy as np
 import numpy.typing as npt
 
+from trick_envs.engine.arguments import action_numbers
 from trick_envs.engine.game import Game
 from trick_envs.engine.history import Events
 from trick_envs.engine.state import States
-from trick_envs.errors import InputError
+from trick_envs.errors import InputError, InputTypeError
 
 Actions: TypeAlias = npt.NDArray[np.int64]
 Observations: TypeAlias = npt.NDArray[np.float32 | np.int8]  # the same numbers: environments have floats, batches bytes
@@ -108,10 +109,30 @@ def ask(
         action_masks: ``(B, A)``.
         states: ``(B,)`` records.
         plays: what gives the plays of these games; ``None`` if nobody knows them.
+
+    Raises:
+        ValueError: if it does not name one whole number for each row; names the player.
     """
     if plays is not None and takes_history(agent):
-        return cast(HistoryAgent, agent).act(observations, action_masks, states, plays())
-    return agent.act(observations[:, : game.layout.size], action_masks, states)
+        named = cast(HistoryAgent, agent).act(observations, action_masks, states, plays())
+    else:
+        named = agent.act(observations[:, : game.layout.size], action_masks, states)
+    return action_numbers(named, len(states), f"player {getattr(agent, 'name', agent)}")
+
+
+def checked_agent(agent: object, where: str) -> Agent:
+    """What somebody calls a player, if it has what every ``Agent`` has.
+
+    Raises:
+        TypeError: if it lacks anything; says so after ``where``.
+    """
+    acts = all(callable(getattr(agent, method, None)) for method in ("act", "seed"))
+    if isinstance(agent, type) or not acts or not isinstance(getattr(agent, "name", None), str):
+        raise InputTypeError(
+            f"{where}: expected an agent with act(observations, action_masks, states), seed(seed) and a name, "
+            f"not {agent!r}"
+        )
+    return cast(Agent, agent)
 
 
 def required(states: States | None, name: str) -> States:

@@ -26,16 +26,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint
 from pathlib import Path
-from typing import TypeAlias, cast
+from typing import TypeAlias
 
-from trick_envs.agents.agent import Agent
+from trick_envs.agents.agent import Agent, checked_agent
 from trick_envs.agents.greedy import GreedyAgent
 from trick_envs.agents.pretrained import PRETRAINED, pretrained_policy
 from trick_envs.agents.random import RandomAgent
 from trick_envs.discovery import AGENTS, plug_ins
 from trick_envs.engine.game import Game
 from trick_envs.engine.rng import checked_seed
-from trick_envs.errors import InputError, InputTypeError
+from trick_envs.errors import InputError
 
 METHODS = ("pimc", "ismcts", "cheat")
 PROGRAM = "program:"
@@ -193,10 +193,7 @@ def _from_outside(spec: str, game: Game, seed: int) -> Agent:
             "policy.onnx or 'pretrained' (':sample' behind it draws from its distribution instead of playing its best "
             "action, '+ismcts:100' searches), 'program:PATH', 'llm:MODEL@URL', or 'package.module:function'"
         )
-    agent = factory(game, seed)
-    if not callable(getattr(agent, "act", None)):
-        raise InputTypeError(f"{spec}: expected an agent with act(observations, action_masks, states), not {agent!r}")
-    return cast(Agent, agent)
+    return checked_agent(factory(game, seed), spec)
 
 
 def _plug_in(spec: str) -> Callable[[Game, int], object] | None:

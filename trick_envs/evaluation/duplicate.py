@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trick_envs.agents import Agent
-from trick_envs.agents.agent import observation_for
+from trick_envs.agents.agent import checked_agent, observation_for
 from trick_envs.engine.batch import BatchEnv
 from trick_envs.engine.game import Game
 from trick_envs.errors import InputError
@@ -198,7 +198,7 @@ def play_points(
 ) -> npt.NDArray[np.float64]:
     """Like ``play_margins``, but returns the points of every seat: ``(deals, L, num_players)``, as ``play_deals``."""
     for player, player_seed in zip(players, player_seeds(purpose, seed), strict=True):
-        player.seed(player_seed)
+        checked_agent(player, "player").seed(player_seed)
     seeds = match_seeds(purpose, seed, first, deals)
     return play_deals(game, players, seeds, on_progress, lineups(game, seatings))
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trick_envs.agents import Actions, Agent
-from trick_envs.agents.agent import HistoryAgent, ask, takes_history
+from trick_envs.agents.agent import HistoryAgent, ask, checked_agent, takes_history
 from trick_envs.engine.game import Game
 from trick_envs.engine.history import Events
 from trick_envs.engine.play_log import history_layout
@@ -49,6 +49,10 @@ def play_match(
         seed: seed of the deals.
         num_players: seats, where the rules allow a choice.
         num_deals: exact length; ``None`` plays the original's.
+
+    Raises:
+        ValueError: if a player names what is no legal card.
+        TypeError: if it is no player.
     """
     match = Match(load_game(game, num_players, num_deals), checked_seed(seed))
     finish_match(match, agents)
@@ -57,6 +61,8 @@ def play_match(
 
 def finish_match(match: Match, agents: Mapping[int, Agent]) -> None:
     """Plays a match to its end, with a player for every seat."""
+    for seat in range(match.game.num_players):
+        checked_agent(agents.get(seat), f"player of seat {seat}")
     while not match.over:
         match.step(choose_action(match, agents[match.seat]))
 

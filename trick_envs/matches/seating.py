@@ -112,12 +112,9 @@ class Opponents(OwnArrays):
             ValueError: if there is not one action per row; names the agent.
         """
         agent = self.agents[number]
-        named: object
         if hasattr(agent, "act"):
-            named = ask(cast(Agent, agent), self.game, observations, action_masks, states, plays)
-        else:
-            named = agent(observations, action_masks)
-        return action_numbers(named, len(states), f"opponent {self.names[number]}")
+            return ask(cast(Agent, agent), self.game, observations, action_masks, states, plays)
+        return action_numbers(agent(observations, action_masks), len(states), f"player {self.names[number]}")
 
 
 def _own_copy(player: Agent | PlayerFunction) -> Agent | PlayerFunction:
