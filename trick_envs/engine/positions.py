@@ -84,12 +84,22 @@ def why_illegal(game: Game, states: States, action: int) -> str:
     if phase == OVER:
         return f"the match is over: nobody plays {deck.format(action)}"
     card, who = deck.format(action), f"player_{seat}"
-    legal = deck.format_all(members(game.kernels.legal_cards(states)))
-    lies = places(game, states)
-    own = [name for place in game.type.hand_places for name in deck.format_all(lies[f"{place} {seat}"])]
-    if card not in own and phase not in (KEEP, PICK):
+    if not can_name(game, states, action):
         reason = f"{who} does not have {card}"
     else:
         verb, led = ("play", f" (led: {' '.join(led_cards(game, states))})") if phase == FOLLOW else (PHASES[phase], "")
         reason = f"{who} may not {verb} {card}: {game.type.legality_rules[phase]}{led}"
-    return f"{reason}; legal now: {' '.join(dict.fromkeys(legal))}"
+    return f"{reason}; legal now: {' '.join(legal_names(game, states))}"
+
+
+def can_name(game: Game, states: States, action: int) -> bool:
+    """Whether the seat to act in ``states[0]`` has a card, or chooses among those on the table."""
+    deck, phase, seat = game.deck, int(states["phase"][0]), int(states["seat"][0])
+    lies = places(game, states)
+    own = [name for place in game.type.hand_places for name in deck.format_all(lies[f"{place} {seat}"])]
+    return deck.format(action) in own or phase in (KEEP, PICK)
+
+
+def legal_names(game: Game, states: States) -> list[str]:
+    """The cards that the seat to act in ``states[0]`` may name."""
+    return list(dict.fromkeys(game.deck.format_all(members(game.kernels.legal_cards(states)))))

@@ -21,10 +21,9 @@ from trick_envs.engine.state import KEEP, States, copy_states
 from trick_envs.errors import IllegalAction, InputError
 from trick_envs.matches.match import Match
 from trick_envs.view import TableView, table_view
+from trick_envs.view.messages import said, spoken
 from trick_envs.view.table import Ended
 from trick_envs.view.words import ScoreItem, card_words, listed, sentence, signed
-
-VERBS = {"lead": "lead", "follow": "play", "pass": "pass", "keep": "keep", "pick": "pick"}
 
 
 @dataclass(frozen=True)
@@ -132,7 +131,7 @@ class Play:
     score: tuple[int, ...] | None = None
     winners: tuple[int, ...] | None = None
     names: tuple[str, ...] = ()
-    _seen: dict[tuple[str, int | None], TableView] = field(default_factory=dict, repr=False)
+    _seen: dict[tuple[str, int | None, str], TableView] = field(default_factory=dict, repr=False)
 
     @property
     def ends(self) -> str:
@@ -143,7 +142,7 @@ class Play:
 
     def look_before(self, observer: int | None) -> TableView:
         """What an observer saw before the play; ``None``: everything open."""
-        key = "before", observer
+        key = "before", observer, spoken()
         if key not in self._seen:
             self._seen[key] = table_view(self.game, self.before, observer, self.previous, names=self.names)
         return self._seen[key]
@@ -153,7 +152,7 @@ class Play:
 
         Nobody is to act in the view of a finished trick or deal, and nobody has won the match yet.
         """
-        key = "after", observer
+        key = "after", observer, spoken()
         if key not in self._seen:
             ended = None
             if self.ends:
@@ -289,17 +288,18 @@ def tell(event: Event, view: TableView) -> str:
         view: any view of that match: it says who looks on, and what seats and cards are called.
     """
     if isinstance(event, CardPlayed):
-        card = "a card" if event.kind is None else card_words(view.suits, view.ranks, event.kind)
-        return sentence(f"{view.verb(event.seat, VERBS[event.phase])} {card}")
+        card = said("told.hidden") if event.kind is None else card_words(view.suits, view.ranks, event.kind)
+        return sentence(view.said_of(event.seat, f"moves.{event.phase}", card=card))
     if isinstance(event, Changed):
         return sentence(event.words)
     if isinstance(event, TrickTaken):
-        return sentence(f"{view.verb(event.taker, 'take')} the trick")
+        return sentence(view.said_of(event.taker, "told.takes"))
     if isinstance(event, DealScored):
-        points = ", ".join(f"{view.you(seat)} {signed(score)}" for seat, score in enumerate(event.scores))
-        return f"Deal {event.number}: {points}"
-    names = [view.you(seat) for seat in event.winners]
-    return sentence(f"{listed(names)} {'wins' if len(names) == 1 and names[0] != 'you' else 'win'} the match")
+        points = [f"{view.you(seat)} {signed(score)}" for seat, score in enumerate(event.scores)]
+        return said("told.deal", number=event.number, points=said("words.comma").join(points))
+    one = len(event.winners) == 1 and event.winners[0] != view.spoken_to
+    names = listed([view.you(seat) for seat in event.winners])
+    return sentence(said("told.wins" if one else "told.win", names=names))
 
 
 def tell_all(events: Sequence[Event], view: TableView) -> str:
@@ -309,9 +309,9 @@ def tell_all(events: Sequence[Event], view: TableView) -> str:
     """
     told = []
     for event in events:
-        why = f": {event.why}" if isinstance(event, TrickTaken) and event.why else ""
+        why = said("words.because", why=event.why) if isinstance(event, TrickTaken) and event.why else ""
         told.append(f"{tell(event, view)}{why}")
-    return ". ".join(told)
+    return said("words.end").join(told)
 
 
 def items_told(event: DealScored, view: TableView) -> list[str]:

@@ -55,17 +55,16 @@ def plain(hint: Hint, suits: str, ranks: Sequence[str]) -> str:
 def _told(hint: Hint, suits: str, ranks: Sequence[str], figures: bool) -> str:
     baseline, best = card_words(suits, ranks, hint.baseline), card_words(suits, ranks, hint.search)
     if len(hint.cards) == 1:
-        return f"{baseline} is the only legal card"
+        return said("advice.only", card=baseline)
     own, other = _of(hint, hint.baseline), _of(hint, hint.search)
     assert own is not None
-    likely = None if own.probability is None else f"{percent(own.probability)} of the time"
+    simple, likely = own.probability is None, percent(own.probability or 0.0)
     if hint.disagree and other is not None:
-        by = f"{other.advantage:.1f} ± {other.error:.1f} points " if figures else ""
-        usual = "the simple player's card" if likely is None else f"which the trained player plays {likely}"
-        return f"{best}: looking ahead, it ends {by}better than {baseline}, {usual}"
-    if likely is None:
-        return f"{baseline}, the simple player's card; looking ahead finds nothing better"
-    return f"{baseline}, as the trained player would {likely}; looking ahead finds nothing better"
+        usual = said("advice.simple") if simple else said("advice.trained", likely=likely)
+        figure = {"by": f"{other.advantage:.1f}", "error": f"{other.error:.1f}"} if figures else {}
+        key = "advice.better_by" if figures else "advice.better"
+        return said(key, best=best, baseline=baseline, usual=usual, **figure)
+    return said("advice.agree_simple" if simple else "advice.agree", card=baseline, likely=likely)
 
 
 def outlook(hint: Hint, teams: bool) -> str:
@@ -79,16 +78,16 @@ def outlook(hint: Hint, teams: bool) -> str:
         return ""
     whole, others = round(abs(hint.value)), others_of(teams)
     if whole == 0:
-        return f"this deal looks even between you and {others}"
-    return f"expect to end this deal {counted(whole, 'point')} {'ahead of' if hint.value > 0 else 'behind'} {others}"
+        return said("advice.even", others=others)
+    return said("advice.ahead" if hint.value > 0 else "advice.behind", points=counted(whole, "point"), others=others)
 
 
 def card_figures(card: CardHint) -> str:
     """What is thought of a card, in words: ``trained player 99 %, looking ahead −0.4 ± 0.2 points``."""
-    told = [] if card.probability is None else [f"trained player {percent(card.probability)}"]
+    told = [] if card.probability is None else [said("advice.likely", likely=percent(card.probability))]
     if card.advantage is not None:
-        told.append(f"looking ahead {points(card.advantage)} ± {card.error or 0.0:.1f} points")
-    return ", ".join(told)
+        told.append(said("advice.looking", points=points(card.advantage), error=f"{card.error or 0.0:.1f}"))
+    return said("words.comma").join(told)
 
 
 def points(number: float) -> str:
@@ -98,18 +97,20 @@ def points(number: float) -> str:
 
 def others_of(teams: bool) -> str:
     """With whom a seat's points are compared; ``teams``: whether two play against two."""
-    return "the other team" if teams else "the average of the others"
+    return said("review.other_team" if teams else "review.others")
 
 
 def margin(expected: float, teams: bool) -> str:
     """How far ahead of the others a seat is expected to end: ``2.0 points ahead of the average of the others``."""
     by, others = abs(round(expected, 1)), others_of(teams)
-    return f"{by:.1f} points {'ahead of' if expected > 0 else 'behind'} {others}" if by else f"level with {others}"
+    if not by:
+        return said("advice.level", others=others)
+    return said("advice.more" if expected > 0 else "advice.less", points=f"{by:.1f}", others=others)
 
 
 def expectation(hint: Hint, teams: bool) -> str:
     """How this deal is expected to end, in one sentence with a figure; empty without a policy."""
-    return "" if hint.value is None else f"expect to end this deal {margin(hint.value, teams)}"
+    return "" if hint.value is None else said("advice.expect", margin=margin(hint.value, teams))
 
 
 def hint_data(hint: Hint, game: Game) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from trick_envs.matches.events import Changed, TrickTaken, imagine, tell_all
 from trick_envs.matches.match import Match
 from trick_envs.matches.viewing import match_view
 from trick_envs.view import TableView
+from trick_envs.view.messages import declared, said
 from trick_envs.view.words import card_words, counted, listed, sentence, suit_name
 
 IMAGINED = ("lead", "follow", "keep")  # phases in which a play turns up nothing that its seat does not know
@@ -42,18 +43,19 @@ def possible(match: Match, view: TableView) -> str:
     own = view.seats[view.acting or 0]
     held = [one for name in kind.hand_places for one in (own.hand if name == "hand" else own.places[name])]
     if not set(view.legal) <= set(held):  # a choice between cards that lie on the table
-        return f"You choose: {_either(view, view.legal)}."
+        return said("possible.choose", cards=_either(view, view.legal))
     others = [one for one in held if one not in view.legal]
     rule = re.sub(r" \(.*?\)", "", kind.legality_rules.get(PHASES.index(view.phase), ""))
+    rule = declared(view.game, view.phase, rule)
     if not others:
         if view.phase != "follow" or not rule:
-            return "You may choose any of your cards."
-        return f"All your cards are possible: {rule}; you have {_nothing_else(view, held)}."
-    because = f": {rule}" if rule else ""
-    count = counted(len(view.legal), "card")
-    told = f"Only {_either(view, view.legal)}" if len(view.legal) <= LISTED else sentence(count)
-    verb = "is" if len(view.legal) == 1 else "are"
-    return f"{told} {verb} possible, the others are dimmed{because}."
+            return said("possible.any")
+        return said("possible.all", rule=rule, lack=_nothing_else(view, held))
+    because = said("words.because", why=rule) if rule else ""
+    if len(view.legal) > LISTED:
+        return said("possible.many", cards=sentence(counted(len(view.legal), "card")), because=because)
+    key = "possible.one" if len(view.legal) == 1 else "possible.few"
+    return said(key, cards=_either(view, view.legal), because=because)
 
 
 def _nothing_else(view: TableView, held: list[int | None]) -> str:
@@ -62,12 +64,13 @@ def _nothing_else(view: TableView, held: list[int | None]) -> str:
     leader = view.trick[0][0]
     led = dict.fromkeys(view.suit_of(kind) for seat, kind in view.trick if seat == leader)
     missing = [suit_name(letter) for letter in led if letter not in suits]
-    return f"no {' and no '.join(missing)}" if len(missing) == len(led) else "nothing else"
+    if len(missing) < len(led):
+        return said("possible.nothing")
+    return said("possible.no", suits=said("possible.and_no").join(missing))
 
 
 def _either(view: TableView, kinds: tuple[int, ...]) -> str:
-    words = [card_words(view.suits, view.ranks, kind) for kind in kinds]
-    return listed(words).replace(" and ", " or ")
+    return listed([card_words(view.suits, view.ranks, kind) for kind in kinds], "words.or")
 
 
 def outcome(match: Match, view: TableView, kind: int) -> str:
@@ -80,15 +83,15 @@ def outcome(match: Match, view: TableView, kind: int) -> str:
     told = [tell_all(events, after)] if events else []
     if not any(isinstance(event, TrickTaken) for event in events):
         if after.acting == view.acting:
-            told.append(f"then {after.prompt}")
+            told.append(said("possible.then", prompt=after.prompt))
         elif view.phase == "lead":
-            told.append(f"the others follow {_led(after)} if they can")
+            told.append(said("possible.follow", suits=_led(after)))
         elif after.taking is None:
-            told.append("who takes the trick is still open")
+            told.append(said("possible.open"))
         else:
-            told.append(f"{after.verb(after.taking, 'take')} the trick so far")
-    return ". ".join(sentence(each) for each in told if each)
+            told.append(after.said_of(after.taking, "possible.takes"))
+    return said("words.end").join(sentence(each) for each in told if each)
 
 
 def _led(view: TableView) -> str:
-    return listed(list(dict.fromkeys(suit_name(view.suit_of(kind)) for _, kind in view.trick))).replace(" and ", " or ")
+    return listed(list(dict.fromkeys(suit_name(view.suit_of(kind)) for _, kind in view.trick)), "words.or")

@@ -32,6 +32,7 @@ from trick_envs.play.advice import margin
 from trick_envs.play.characters import PERSON
 from trick_envs.play.hints import Advisor, CardHint, advisor_of
 from trick_envs.play.players import Player, is_allowed
+from trick_envs.view.messages import said
 from trick_envs.view.table import YOU, seat_name
 from trick_envs.view.words import card_words, sentence
 
@@ -149,33 +150,36 @@ class Review:
             decision: one of these.
             you: the seat that is spoken to.
         """
-        who = YOU if decision.seat == you else self.name(decision.seat)
-        verb = _VERBS[decision.phase] if who == YOU else f"{_VERBS[decision.phase]}s"
-        where = f"deal {decision.deal}, trick {decision.trick}"
-        told = f"{where}: {who} {verb} {self._card(decision.played)}"
-        if not decision.loss:
-            return told
+        name = YOU if decision.seat == you else self.name(decision.seat)
+        key = f"moves.{'you_' if name == YOU else ''}{decision.phase}"
+        move = said(key, name=name, card=self._card(decision.played))
+        told = said("judged.where", deal=decision.deal, trick=decision.trick, move=move)
+        return said("judged.both", told=told, better=self._better(decision)) if decision.loss else told
+
+    def _better(self, decision: Decision) -> str:
+        """By how much the best card is better, a clause."""
         noise = f" ± {decision.error:.1f}" if decision.error >= 0.05 else ""
-        return f"{told}; {self._card(decision.best)} is better by {decision.loss:.1f}{noise} points"
+        return said("judged.better", card=self._card(decision.best), loss=f"{decision.loss:.1f}{noise}")
 
     def verdict(self, seat: int) -> str:
         """The result of a seat and its decisive mistake, in sentences."""
         behind = max(self.score) - self.score[seat]
         if self.winners is None:
-            result = "The match did not come to its end."
+            told = [said("judged.unfinished")]
         elif seat in self.winners:
-            result = "You have won."
+            told = [said("judged.won")]
         else:
-            result = f"You are {behind} point{'' if behind == 1 else 's'} behind the first."
+            told = [said("judged.one_behind" if behind == 1 else "judged.behind", points=behind)]
         worst = self.decisive(seat)
         if worst is None:
-            rest = " A part of your plays could not be judged in time." if self._unjudged(seat) else ""
-            return f"{result} No play of yours is worse than another by more than the noise of the search.{rest}"
-        what = "decisive" if self.winners is not None and seat not in self.winners else "costliest"
-        told = f"{result} Your {what} {worst.mark}: {self.told(worst, seat)}."
-        if what == "decisive" and worst.loss is not None and worst.loss >= behind > 0:
-            told += f" That is as much as the {behind} that you are behind."
-        return told
+            told += [said("judged.none"), *([said("judged.unjudged")] if self._unjudged(seat) else [])]
+            return said("words.space").join(told)
+        lost = self.winners is not None and seat not in self.winners
+        key = "judged.decisive" if lost else "judged.costliest"
+        told.append(said(key, mark=said(f"marks.{worst.mark}"), told=self.told(worst, seat)))
+        if lost and worst.loss is not None and worst.loss >= behind > 0:
+            told.append(said("judged.as_much", points=behind))
+        return said("words.space").join(told)
 
     def as_dict(self) -> dict[str, Any]:
         """JSON-serialisable: the attributes, and in words ``verdicts`` by seat, ``told`` and ``note`` by decision.
@@ -204,17 +208,18 @@ class Review:
     def _note(self, decision: Decision) -> str:
         """What is to be said of a decision beside its figures, in sentences."""
         if len(decision.cards) == 1 and decision.loss is not None:
-            return f"{sentence(self._card(decision.played))} was the only legal card."
+            return said("judged.only", card=sentence(self._card(decision.played)))
         if decision.loss is None:
-            return "There was no time to judge this play."
-        told = "No other card is better by more than the noise of the search."
-        if decision.loss:
-            told = f"{self.told(decision).partition('; ')[2]}."
-            told = f"{sentence(decision.mark)}: {told}" if decision.mark else sentence(told)
+            return said("judged.no_time")
+        told = said("judged.nothing")
+        if decision.loss and decision.mark:
+            told = said("judged.marked", mark=sentence(said(f"marks.{decision.mark}")), better=self._better(decision))
+        elif decision.loss:
+            told = said("judged.unmarked", better=sentence(self._better(decision)))
         if decision.expected is None:
             return told
         expected = margin(decision.expected, self.game.type.teams)
-        return f"{told} Before this play, the seat could expect to end the deal {expected}."
+        return said("words.space").join([told, said("judged.before", margin=expected)])
 
     def _unjudged(self, seat: int) -> bool:
         return any(one.loss is None for one in self.decisions if one.seat == seat)
@@ -234,9 +239,6 @@ def review_told(found: Review, seat: int | None = None) -> str:
         lines.append(f"{name:<10} {one.decisions:>9} {one.points_lost:>11.1f} {one.accuracy:>8.0%}  {counts}")
     least = ", ".join(f"{mark} from {share * found.spread:.1f}" for mark, share in MARKS.items())
     return "\n".join([*lines, "", f"points of a deal: {least}; judged by {' and '.join(found.sources)}"])
-
-
-_VERBS = {"lead": "lead", "follow": "play", "pass": "pass", "keep": "keep", "pick": "pick"}
 
 
 def review(

@@ -14,9 +14,9 @@ from trick_envs.agents.pretrained import PRETRAINED, pretrained_file
 from trick_envs.agents.spec import not_trusted, runs_code
 from trick_envs.engine.arguments import is_whole
 from trick_envs.engine.game import Game
-from trick_envs.engine.positions import observe, why_illegal
+from trick_envs.engine.positions import can_name, led_cards, legal_names, observe
 from trick_envs.engine.rng import MAX_SEED
-from trick_envs.engine.state import States
+from trick_envs.engine.state import PHASES, States
 from trick_envs.errors import InputError
 from trick_envs.files import read_json, write_json
 from trick_envs.matches.events import Play, match_after, number_of_plays, play, plays_of, tell_all
@@ -30,7 +30,7 @@ from trick_envs.play.characters import PERSON, names_of
 from trick_envs.play.hints import advisor_of
 from trick_envs.play.players import STAND_IN, Player
 from trick_envs.view import TableView
-from trick_envs.view.table import seat_name
+from trick_envs.view.messages import declared, said
 
 SEARCH = "ismcts:1000"  # the opponents where no trained policy comes with the game
 
@@ -240,9 +240,14 @@ class Session:
 
     def why_illegal(self, action: int) -> str:
         """Why the person may not name a card now; empty if it is legal."""
-        if observe(self.game, self.match.states, self.acts)[1][action]:
+        game, states, phase = self.game, self.match.states, self.match.phase
+        if observe(game, states, self.acts)[1][action]:
             return ""
-        return to_you(why_illegal(self.game, self.match.states, action), self.seat)
+        told = {"card": game.deck.format(action), "legal": " ".join(legal_names(game, states))}
+        if not can_name(game, states, action):
+            return said("illegal.missing", **told)
+        rule = declared(game.name, phase, game.type.legality_rules[PHASES.index(phase)])
+        return said(f"illegal.{phase}", **told, rule=rule, led=" ".join(led_cards(game, states)))
 
     def question(self) -> Question:
         """The decision that is to be made, for ``advise``."""
@@ -339,9 +344,3 @@ def told_of(done: Play, observer: int) -> str:
 def told(match: Match, observer: int) -> list[str]:
     """What an observer was told of the plays of a match, a line each."""
     return [told_of(done, observer) for done in plays_of(match)]
-
-
-def to_you(text: str, seat: int) -> str:
-    """A message about a seat as one says it to the person who sits there."""
-    name = seat_name(seat)
-    return text.replace(f"{name} does not have", "you do not have").replace(name, "you")

@@ -223,7 +223,7 @@ def rule_svg(guide: Guide, rule: Rule) -> str:
 
 def rule_words(guide: Guide, rule: Rule) -> str:
     """What the picture of a rule shows, in words."""
-    return messages(guide.language)["guide"]["groups"].join(_told(guide, group) for group in rule.picture)
+    return messages(guide.language)["words"]["semicolon"].join(_told(guide, group) for group in rule.picture)
 
 
 def _told(guide: Guide, group: Group) -> str:

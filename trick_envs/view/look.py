@@ -12,6 +12,7 @@ from trick_envs.engine.game import Game
 from trick_envs.engine.positions import as_word, trick_in, visible_cards, winners_in
 from trick_envs.engine.state import OVER, PHASES, States
 from trick_envs.errors import InputError
+from trick_envs.view.messages import declared, said
 from trick_envs.view.sentences import prompt, said_of_end
 from trick_envs.view.table import Ended, Kinds, SeatView, TableView, seat_name
 
@@ -19,8 +20,8 @@ from trick_envs.view.table import Ended, Kinds, SeatView, TableView, seat_name
 def match_length(game: Game) -> str:
     """How long a match is, as it stands behind the number of a deal: `` of 8``, ``, to 100 points``."""
     if game.num_deals is None and game.type.until:
-        return f", to {game.type.until}"
-    return f" of {int(game.template['num_deals'][0])}"
+        return said("told.until", until=declared(game.name, "until", game.type.until))
+    return said("told.of", count=int(game.template["num_deals"][0]))
 
 
 def table_view(

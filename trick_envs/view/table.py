@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
 from trick_envs.engine.deal import Plays, Trick
+from trick_envs.view.messages import said
 from trick_envs.view.rows import Row, lines_of
 
 Kinds = tuple[int | None, ...]  # cards by kind; None: a card that the observer does not see
@@ -150,18 +151,15 @@ class TableView:
 
     def you(self, seat: int) -> str:
         """How to call a seat in a sentence."""
-        return YOU if seat == self.spoken_to else self.seats[seat].name
+        return said("words.you") if seat == self.spoken_to else self.seats[seat].name
 
-    def verb(self, seat: int, word: str) -> str:
-        """A seat and what it does: ``you take``, ``player_2 takes``."""
-        who = self.you(seat)
-        return f"{who} {word}" if who == YOU else f"{who} {word}{_third_person(word)}"
+    def said_of(self, seat: int, message: str, /, **blanks: object) -> str:
+        """A message about a seat, or, if it is spoken to, that with ``you_`` before its key: ``you take the trick``."""
+        section, key = message.split(".")
+        you = "you_" if seat == self.spoken_to else ""
+        return said(f"{section}.{you}{key}", name=self.seats[seat].name, **blanks)
 
 
 def seat_name(seat: int) -> str:
     """What a seat is called if it has no name of its own: ``player_2``, as in the environments."""
     return f"player_{seat}"
-
-
-def _third_person(word: str) -> str:
-    return "es" if word.endswith("s") else "s"

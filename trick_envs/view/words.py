@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from trick_envs.view.messages import ENGLISH, messages
-
-_COLOURS = "RYGBNP"
-_NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+from trick_envs.view.messages import messages, said, spoken
 
 
 class ScoreItem(NamedTuple):
@@ -23,21 +20,19 @@ class ScoreItem(NamedTuple):
     points: int
 
 
-def suit_name(letter: str, language: str = ENGLISH) -> str:
-    """A suit or colour in words: ``spades``, ``green``."""
-    return str(messages(language)["suits"].get(letter, letter))
+def suit_name(letter: str, language: str = "") -> str:
+    """A suit or colour in words: ``spades``, ``green``; by default in the language that is spoken."""
+    return str(messages(language or spoken())["suits"].get(letter, letter))
 
 
 def of_suit(letter: str) -> str:
     """A suit after a superlative: ``the highest heart``, ``the highest red card``."""
-    if letter in _COLOURS:
-        return f"{suit_name(letter)} card"
-    return f"card of {letter}" if suit_name(letter) == letter else suit_name(letter).removesuffix("s")
+    return str(messages(spoken())["of_suit"].get(letter) or said("of_suit.other", letter=letter))
 
 
 def card_words(suits: str, ranks: Sequence[str], kind: int) -> str:
     """A card as one says it: ``4 yellow``."""
-    return f"{ranks[kind % len(ranks)]} {suit_name(suits[kind // len(ranks)])}"
+    return said("guide.card", rank=ranks[kind % len(ranks)], suit=suit_name(suits[kind // len(ranks)]))
 
 
 def place_words(name: str) -> str:
@@ -45,14 +40,22 @@ def place_words(name: str) -> str:
     return name.replace("_", " ")
 
 
-def counted(number: int, what: str) -> str:
-    """A number of things: ``one card``, ``four red cards``, ``14 points``."""
-    return f"{_NUMBERS[number] if number < len(_NUMBERS) else number} {what}{'' if number == 1 else 's'}"
+def counted(number: int, unit: str, what: str = "") -> str:
+    """A number of things: ``one card``, ``14 points``, ``four red cards``.
+
+    Args:
+        number: of them.
+        unit: of which kind: a key of the messages.
+        what: their name, if the unit is ``suit``: see ``of_suit``.
+    """
+    words = said("counted.numbers").split()
+    told = words[number] if number < len(words) else number
+    return said(f"counted.{'one_' if number == 1 else ''}{unit}", number=told, what=what)
 
 
-def listed(parts: Sequence[str]) -> str:
-    """``a``, ``a and b``, ``a, b and c``."""
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+def listed(parts: Sequence[str], last: str = "words.and") -> str:
+    """``a``, ``a and b``, ``a, b and c``; ``last``: the message between the last two."""
+    return said(last).join([said("words.comma").join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
 
 
 def signed(points: int) -> str:

@@ -7,11 +7,12 @@ from dataclasses import replace
 from trick_envs.engine.game import Game
 from trick_envs.engine.state import States
 from trick_envs.games.donguri.rules import ACORNS, POINTS, WILDCATS
+from trick_envs.view.messages import said
 from trick_envs.view.pen import Pen, smooth
 from trick_envs.view.rows import Row
 from trick_envs.view.style import INK, WINE
 from trick_envs.view.table import TableView
-from trick_envs.view.words import ScoreItem, counted
+from trick_envs.view.words import ScoreItem, counted, signed
 
 NUT = smooth((-0.55, -0.2), (-0.5, 0.35), (-0.2, 0.8), (0.0, 1.0), (0.2, 0.8), (0.5, 0.35), (0.55, -0.2))
 CUP = smooth((-0.75, -0.1), (-0.66, -0.5), (-0.3, -0.74), (0.3, -0.74), (0.66, -0.5), (0.75, -0.1), (0.0, -0.02))
@@ -45,15 +46,15 @@ def refine(view: TableView, game: Game, states: States) -> TableView:
     seats = tuple(
         replace(
             seat,
-            note=f"{points} captured, {points - most:+d} now".replace("-", "−").replace("+0", "0"),
+            note=said("donguri.note", points=points, behind=signed(points - most)),
             facts=(
-                Row("captured", str(points)),
-                *([Row("now", f"{points - most}".replace("-", "−"), small=True)] if most else []),
+                Row(said("donguri.captured"), str(points)),
+                *([Row(said("donguri.now"), signed(points - most), small=True)] if most else []),
             ),
         )
         for seat, points in zip(view.seats, captured, strict=True)
     )
-    remarks = () if uncounted is None else ((uncounted, "no vote"),)
+    remarks = () if uncounted is None else ((uncounted, said("donguri.no_vote")),)
     view = replace(view, taking=taking, seats=seats, sections=sections, remarks=remarks)
     return replace(view, rows=_rows(view))
 
@@ -62,30 +63,43 @@ def _rows(view: TableView) -> tuple[Row, ...]:
     """The two sides with their votes, who takes the trick by them, and what is printed small."""
     now = view.sections
     wins, uncounted = now["wins"], now["uncounted"]
-    meaning = (
-        f"Votes in this trick: acorns {now['acorns']}, wildcats {now['wildcats']}. With more acorns the strongest card "
-        "takes the trick, with more wildcats the weakest."
-    )
+    meaning = said("donguri.about", acorns=now["acorns"], wildcats=now["wildcats"])
     ended = f"the {wins} card takes" if wins else "nobody takes"
     words = f"acorns {now['acorns']}, wildcats {now['wildcats']}: {ended} if it ended now" if view.trick else ""
-    told = f"{wins} takes" if wins else "tied" if view.trick else "no votes yet"
+    told = said("donguri.tied" if view.trick else "donguri.no_votes")
+    if wins:
+        told = said("donguri.strongest" if wins == "strongest" else "donguri.weakest")
     half, ranks = len(view.ranks) // 2, view.ranks
     rows = [
-        Row("acorns", str(now["acorns"]), icon="acorn", strong=wins == "strongest", about=meaning, words=words),
-        Row("wildcats", str(now["wildcats"]), icon="wildcat", strong=wins == "weakest", about=meaning),
+        Row(
+            said("donguri.acorns"),
+            str(now["acorns"]),
+            icon="acorn",
+            strong=wins == "strongest",
+            about=meaning,
+            words=words,
+        ),
+        Row(said("donguri.wildcats"), str(now["wildcats"]), icon="wildcat", strong=wins == "weakest", about=meaning),
         Row(told, strong=bool(wins), about=meaning),
-        Row(f"{ranks[0]}–{ranks[half - 1]}", note="acorns", small=True),
-        Row(f"{ranks[half]}–{ranks[-1]}", note="wildcats", small=True),
+        Row(f"{ranks[0]}–{ranks[half - 1]}", note=said("donguri.acorns"), small=True),
+        Row(f"{ranks[half]}–{ranks[-1]}", note=said("donguri.wildcats"), small=True),
     ]
     for points in (3, 2):
         worth = [rank for i, rank in enumerate(ranks) if POINTS[view.num_players, i] == points]
         if worth:
-            rows.append(Row(" ".join(worth), note=f"{points} points", small=True))
+            rows.append(Row(" ".join(worth), note=said("donguri.points", points=points), small=True))
     if view.num_players == 4:
         whose = ""
         if uncounted is not None:
             whose = "your vote" if uncounted == view.spoken_to else f"the vote of {view.seats[uncounted].name}"
-        rows.append(Row("2nd card", note="no vote", small=True, words=whose and f"{whose} does not count"))
+        rows.append(
+            Row(
+                said("donguri.second"),
+                note=said("donguri.no_vote"),
+                small=True,
+                words=whose and f"{whose} does not count",
+            )
+        )
     return tuple(rows)
 
 
@@ -93,11 +107,11 @@ def why_taken(view: TableView) -> str:
     """The majority decides: with more acorns the strongest card takes the trick, with more wildcats the weakest."""
     now = view.sections
     acorns, wildcats = now["acorns"], now["wildcats"]
-    side, votes = ("acorns", (acorns, wildcats)) if acorns > wildcats else ("wildcats", (wildcats, acorns))
-    told = f"{side} {votes[0]} to {votes[1]}: the {now['wins']} takes it"
+    key = "donguri.most_acorns" if acorns > wildcats else "donguri.most_wildcats"
+    told = said(key, most=max(acorns, wildcats), least=min(acorns, wildcats))
     rank = next(kind for seat, kind in view.trick if seat == view.taking) % len(view.ranks)
     equal = sum(kind % len(view.ranks) == rank for _, kind in view.trick) > 1
-    return f"{told}, the first of equal ranks" if equal else told
+    return said("donguri.equal", told=told) if equal else told
 
 
 def effect(before: TableView, kind: int, after: TableView) -> str:
@@ -105,15 +119,15 @@ def effect(before: TableView, kind: int, after: TableView) -> str:
     if after.taking is None or after.acting is not None:  # the trick goes on
         return ""
     points = after.sections["captured"][after.taking] - before.sections["captured"][after.taking]
-    return f"{counted(points, 'point')} captured"
+    return said("donguri.got", points=counted(points, "point"))
 
 
 def stands(view: TableView) -> str:
     """The points captured, and how far behind the best."""
     captured = view.sections["captured"]
     own, most = captured[view.acting or 0], max(captured)
-    behind = "nobody has more" if own == most else f"the best has {most}: you are {most - own} behind"
-    return f"You have captured {counted(own, 'point')}, {behind}."
+    behind = said("donguri.nobody") if own == most else said("donguri.behind", most=most, behind=most - own)
+    return said("donguri.stands", points=counted(own, "point"), behind=behind)
 
 
 def score_items(view: TableView) -> list[list[ScoreItem]]:
@@ -121,7 +135,10 @@ def score_items(view: TableView) -> list[list[ScoreItem]]:
     captured = view.sections["captured"]
     most = max(captured)
     return [
-        [ScoreItem(f"{counted(points, 'point')} captured", points), ScoreItem("minus the most captured", -most)]
+        [
+            ScoreItem(said("donguri.got", points=counted(points, "point")), points),
+            ScoreItem(said("donguri.minus"), -most),
+        ]
         for points in captured
     ]
 

@@ -7,10 +7,11 @@ from dataclasses import replace
 from trick_envs.engine.game import Game
 from trick_envs.engine.state import States
 from trick_envs.games.double_deck_whist.rules import HALF, MAJORITY
+from trick_envs.view.messages import said
 from trick_envs.view.rows import Row
 from trick_envs.view.sentences import highest_of_suit
 from trick_envs.view.table import SeatView, TableView
-from trick_envs.view.words import ScoreItem, card_words, counted, sentence, suit_name
+from trick_envs.view.words import ScoreItem, card_words, counted, listed, sentence, suit_name
 
 PANEL = ("right", 160)
 
@@ -33,13 +34,14 @@ def refine(view: TableView, game: Game, states: States) -> TableView:
     open_hand = None if view.observer is None else (view.observer - 1) % n
     seats = []
     for seat in view.seats:
-        note = "open hand" if seat.seat == open_hand else "partner" if _partner(view, seat) else ""
-        told = note or ("" if seat.seat == view.observer else f"with {view.you((seat.seat + 2) % n)}")
+        note, other = "", (seat.seat + 2) % n
+        if seat.seat == open_hand or _partner(view, seat):
+            note = said("double_deck_whist.open_hand" if seat.seat == open_hand else "double_deck_whist.partner")
+        told = note or ("" if seat.seat == view.observer else said("double_deck_whist.with", name=view.you(other)))
         seats.append(replace(seat, note=note, facts=(Row(note=told),) if told else ()))
     prompt = view.prompt
     if view.phase == "pick" and view.acting is not None:
-        yours = view.acting == view.spoken_to
-        prompt = f"{view.you(view.acting)} {'pick' if yours else 'to pick'} one of the two cards that lie face up"
+        prompt = view.said_of(view.acting, "double_deck_whist.pick")
     view = replace(view, seats=tuple(seats), sections=sections, prompt=prompt)
     return replace(view, rows=_rows(view))
 
@@ -50,30 +52,33 @@ def _rows(view: TableView) -> tuple[Row, ...]:
     half, left = now["half"], now["left"]
     whose = view.spoken_to if view.observer is None else view.observer
     ours = (whose or 0) % 2
-    names = ("0 and 2", "1 and 3") if whose is None else ("you two", "they")
+    names = (said("double_deck_whist.ours"), said("double_deck_whist.theirs"))
+    names = (listed(["0", "2"]), listed(["1", "3"])) if whose is None else names
     if view.spoken_to not in (None, whose):  # another seat than the person's looks on
         names = names if (view.spoken_to or 0) % 2 == ours else names[::-1]
-    about = (
-        f"Trump is {suit_name(now['trump'])}; {now['stock']} cards are left in the stock. "
-        f"{sentence(counted(left[half - 1], 'trick'))} left in the {('first', 'second')[half - 1]} half. "
-        f"Of the last {HALF} tricks {MAJORITY} win the deal; three deals win the match."
-    )
+    parts = [said("double_deck_whist.first_half"), said("double_deck_whist.second_half")]
+    tricks = sentence(counted(left[half - 1], "trick"))
+    about = said(
+        "double_deck_whist.about", suit=suit_name(now["trump"]), stock=now["stock"], tricks=tricks,
+        half=parts[half - 1], last=HALF, most=MAJORITY,
+    )  # fmt: skip
     won = "tricks that count: " + ", ".join(f"{view.you(i)} and {view.you(i + 2)} {now['won'][i]}" for i in range(2))
     deals = (f"{view.you(i)} and {view.you(i + 2)} {won}" for i, won in enumerate(now["deals_won"]))
     before = f"deals won: {', '.join(deals)}" if any(now["deals_won"]) else ""
-    parts = ["first half", "second half"]
     return (
-        Row("trump", suit=now["trump"], strong=True, about=about,
+        Row(said("double_deck_whist.trump"), suit=now["trump"], strong=True, about=about,
             words=f"trump: {suit_name(now['trump'])}; {parts[half - 1]}, {counted(left[half - 1], 'trick')} left"),
-        Row("to be won", note=f"stock {now['stock']}", cards=tuple(now["upturned"]), about=about),
+        Row(said("double_deck_whist.to_be_won"), note=said("double_deck_whist.stock", count=now["stock"]),
+            cards=tuple(now["upturned"]), about=about),
         *(
-            Row(parts[i], f"{left[i]} left" if left[i] else "done", strong=i + 1 == half, small=i + 1 != half,
-                about=about)
+            Row(parts[i], said("double_deck_whist.left" if left[i] else "double_deck_whist.done", count=left[i]),
+                strong=i + 1 == half, small=i + 1 != half, about=about)
             for i in range(2)
         ),
         *(
-            Row(names[i], str(now["won"][team]), note=f"{counted(now['deals_won'][team], 'deal')} won",
-                bar=(now["won"][team], MAJORITY), about=f"Tricks of the second half: {MAJORITY} win the deal.",
+            Row(names[i], str(now["won"][team]),
+                note=said("double_deck_whist.deals_won", deals=counted(now["deals_won"][team], "deal")),
+                bar=(now["won"][team], MAJORITY), about=said("double_deck_whist.tricks", most=MAJORITY),
                 words="" if i else won)
             for i, team in enumerate((ours, 1 - ours))
         ),
@@ -84,7 +89,7 @@ def _rows(view: TableView) -> tuple[Row, ...]:
 def why_taken(view: TableView) -> str:
     """The highest trump takes the trick, or without one the highest card of the led suit."""
     trump = view.sections["trump"]
-    return highest_of_suit(view, trump, "trump") if _has(view, trump) else highest_of_suit(view)
+    return highest_of_suit(view, trump, said("double_deck_whist.trump")) if _has(view, trump) else highest_of_suit(view)
 
 
 def _has(view: TableView, letter: str) -> bool:
@@ -97,22 +102,23 @@ def effect(before: TableView, kind: int, after: TableView) -> str:
     n, (one, other) = before.num_players, (*before.sections["upturned"], None, None)[:2]
     if before.phase == "pick" and before.acting is not None:
         left = card_words(before.suits, before.ranks, other if kind == one else one)
-        return f"{after.verb((before.acting + 2) % n, 'get')} {left}, the others draw a card each"
+        return after.said_of((before.acting + 2) % n, "double_deck_whist.gets", card=left)
     if before.sections["half"] == 1 or after.taking is None or after.acting is not None:
         return ""
     team = after.taking % 2
     won = after.sections["won"][team]
-    return f"{counted(won, 'trick')} of {MAJORITY} for {after.you(team)} and {after.you(team + 2)}"
+    names = listed([after.you(team), after.you(team + 2)])
+    return said("double_deck_whist.of_most", tricks=counted(won, "trick"), most=MAJORITY, team=names)
 
 
 def stands(view: TableView) -> str:
     """What tricks are good for now."""
     now, team = view.sections, (view.acting or 0) % 2
-    trump = f"Trump: {suit_name(now['trump'])}."
-    if now["half"] == 1:
-        return f"{trump} Tricks win better cards now; only the last {HALF} will count."
-    own, others = now["won"][team], now["won"][1 - team]
-    return f"{trump} You two have {own} of the {MAJORITY} tricks that win the deal, they {others}."
+    told = said("double_deck_whist.better_cards", last=HALF)
+    if now["half"] == 2:
+        own, others = now["won"][team], now["won"][1 - team]
+        told = said("double_deck_whist.stands", own=own, most=MAJORITY, others=others)
+    return said("double_deck_whist.trump_is", suit=suit_name(now["trump"])) + said("words.space") + told
 
 
 def score_items(view: TableView) -> list[list[ScoreItem]]:
@@ -120,8 +126,8 @@ def score_items(view: TableView) -> list[list[ScoreItem]]:
     found = []
     for seat in view.seats:
         won = view.sections["won"][seat.seat % 2]
-        wins = ", which win the deal" if won >= MAJORITY else ""
-        found.append([ScoreItem(f"{counted(won, 'trick')} of the second half{wins}", won)])
+        key = "double_deck_whist.item_wins" if won >= MAJORITY else "double_deck_whist.item"
+        found.append([ScoreItem(said(key, tricks=counted(won, "trick")), won)])
     return found
 
 

@@ -7,13 +7,14 @@ from dataclasses import replace
 from trick_envs.engine.game import Game
 from trick_envs.engine.state import States
 from trick_envs.games.hearts.rules import ALL_POINTS, JACK_POINTS, NO_TRICK_POINTS, PASSED, QUEEN_POINTS, TRICKS
+from trick_envs.view.messages import said
 from trick_envs.view.rows import Row
 from trick_envs.view.sentences import highest_of_suit
 from trick_envs.view.table import TableView
 from trick_envs.view.words import ScoreItem, counted
 
 PANEL = ("right", 140)
-DIRECTIONS = ("nobody passes", "to the left", "across", "to the right")
+DIRECTIONS = ("hearts.nobody", "hearts.left", "hearts.across", "hearts.right")
 
 
 def refine(view: TableView, game: Game, states: States) -> TableView:
@@ -28,24 +29,29 @@ def refine(view: TableView, game: Game, states: States) -> TableView:
         passed = _kinds(int(state["gave"][view.observer]))
         if to and int(state["named"]) == PASSED * n:
             received = _kinds(int(state["gave"][(view.observer - to) % n]))
-    rows = [Row("pass", DIRECTIONS[to], words=f"pass: {DIRECTIONS[to]}")]
+    rows = [Row(said("hearts.pass"), said(DIRECTIONS[to]), words=f"pass: {said(DIRECTIONS[to])}")]
     if passed:
         to_whom = view.you((view.observer + to) % n) if view.observer is not None else ""
         cards = " ".join(map(view.card, passed))
-        rows.append(Row(f"to {to_whom}", cards=tuple(passed), words=f"{who} passed {cards} to {to_whom}"))
+        rows.append(
+            Row(said("hearts.to", name=to_whom), cards=tuple(passed), words=f"{who} passed {cards} to {to_whom}")
+        )
     if received:
         from_whom = view.you((view.observer - to) % n) if view.observer is not None else ""
         cards = " ".join(map(view.card, received))
-        rows.append(Row(f"from {from_whom}", cards=tuple(received), words=f"{who} got {cards}"))
+        rows.append(Row(said("hearts.from", name=from_whom), cards=tuple(received), words=f"{who} got {cards}"))
     broken = bool(state["broken"])
-    rows.append(Row("hearts", "may be led" if broken else "not yet led", strong=broken,
-                    about="Hearts may be led once a heart or the queen of spades has been played.",
+    rows.append(Row(said("hearts.hearts"), said("hearts.may_be_led" if broken else "hearts.not_yet"), strong=broken,
+                    about=said("hearts.about"),
                     words="hearts may be led" if broken else ""))  # fmt: skip
     to_come = ALL_POINTS - sum(hearts) - QUEEN_POINTS * sum(queen)
-    words = ["point" if taken == 1 else "points" for taken in points]
     seats = tuple(
-        replace(seat, note=f"{taken} {word} taken", facts=(Row(word, str(taken)),))
-        for seat, taken, word in zip(view.seats, points, words, strict=True)
+        replace(
+            seat,
+            note=said("hearts.one_taken" if taken == 1 else "hearts.taken", points=taken),
+            facts=(Row(said("hearts.point" if taken == 1 else "hearts.points"), str(taken)),),
+        )
+        for seat, taken in zip(view.seats, points, strict=True)
     )
     sections = {
         "points": points, "to_come": to_come, "pass_to": to, "passed": passed, "received": received,
@@ -64,9 +70,9 @@ def why_taken(view: TableView) -> str:
 def stands(view: TableView) -> str:
     """The points taken, and those still to come."""
     if view.phase == "pass":
-        return "High cards take tricks, and with them points: the queen of spades costs 13."
+        return said("hearts.high_cards")
     own = view.sections["points"][view.acting or 0]
-    return f"You have taken {counted(own, 'point')}; {view.sections['to_come']} are still to come."
+    return said("hearts.stands", points=counted(own, "point"), to_come=view.sections["to_come"])
 
 
 def score_items(view: TableView) -> list[list[ScoreItem]]:
@@ -79,15 +85,15 @@ def score_items(view: TableView) -> list[list[ScoreItem]]:
         if hearts[seat]:
             items.append(ScoreItem(counted(hearts[seat], "heart"), -hearts[seat]))
         if queen[seat]:
-            items.append(ScoreItem("the queen of spades", -QUEEN_POINTS))
+            items.append(ScoreItem(said("hearts.queen"), -QUEEN_POINTS))
         if jack[seat]:
-            items.append(ScoreItem("the jack of diamonds", -JACK_POINTS))
+            items.append(ScoreItem(said("hearts.jack"), -JACK_POINTS))
         if moon:
             own = seat in moon
-            items.append(ScoreItem("the moon" if own else "somebody shot the moon", ALL_POINTS if own else -ALL_POINTS))
+            items.append(ScoreItem(said("hearts.moon" if own else "hearts.shot"), ALL_POINTS if own else -ALL_POINTS))
         elif no_trick[seat]:
-            items.append(ScoreItem("no trick", -NO_TRICK_POINTS))
-        found.append(items or [ScoreItem("no points", 0)])
+            items.append(ScoreItem(said("hearts.no_trick"), -NO_TRICK_POINTS))
+        found.append(items or [ScoreItem(said("hearts.no_points"), 0)])
     return found
 
 
@@ -100,10 +106,9 @@ def _prompt(view: TableView, to: int) -> str:
     if view.phase != "pass" or view.acting is None:
         return ""
     acts, other = view.acting, (view.acting + to) % view.num_players
-    verb = "pass" if acts == view.spoken_to else "to pass"
     named = _named(view)
-    what = f"card {named + 1} of {PASSED}" if named else counted(PASSED, "card")
-    return f"{view.you(acts)} {verb} {what} {DIRECTIONS[to]}, to {view.you(other)}"
+    cards = said("hearts.card_of", number=named + 1, all=PASSED) if named else counted(PASSED, "card")
+    return view.said_of(acts, "hearts.passes", cards=cards, direction=said(DIRECTIONS[to]), other=view.you(other))
 
 
 def _named(view: TableView) -> int:

@@ -7,12 +7,13 @@ from dataclasses import replace
 
 from trick_envs.engine.game import Game
 from trick_envs.engine.state import States
+from trick_envs.view.messages import said
 from trick_envs.view.pen import Pen, smooth
 from trick_envs.view.rows import Row
 from trick_envs.view.sentences import highest_of_suit, with_the_hand
 from trick_envs.view.style import suit_style
 from trick_envs.view.table import SeatView, TableView
-from trick_envs.view.words import ScoreItem, counted, listed, suit_name
+from trick_envs.view.words import ScoreItem, counted, listed, of_suit, suit_name
 
 POD = smooth(
     (0.42, -0.5), (0.72, -0.2), (0.6, 0.3), (0.15, 0.72), (-0.45, 0.95), (-0.95, 0.85), (-0.5, 0.55), (-0.15, 0.15),
@@ -40,16 +41,16 @@ def refine(view: TableView, game: Game, states: States) -> TableView:
             Row(
                 value=f"−{cost}",
                 icon=card[-1],
-                about=f"The {suit_name(card[-1])} pepper and its cards cost {cost} now.",
+                about=said("pepper.about", suit=suit_name(card[-1]), cost=cost),
             )
             for card, cost in own.items()
         ]
-        facts.append(Row("taken", str(len(seat.taken)), small=True))
-        note = f"{sum(own.values())} to pay now" if own else ""
+        facts.append(Row(said("pepper.taken"), str(len(seat.taken)), small=True))
+        note = said("pepper.to_pay", cost=sum(own.values())) if own else ""
         seats.append(replace(seat, note=note, facts=tuple(facts)))
         if own:
             told = ", ".join(f"{card} {cost}" for card, cost in own.items())
-            rows.append(Row(words=f"{view.verb(seat.seat, 'pay')} for {told}"))
+            rows.append(Row(words=view.said_of(seat.seat, "pepper.pays", costs=told)))
     return replace(view, seats=tuple(seats), sections={"costs": costs}, rows=tuple(rows))
 
 
@@ -62,19 +63,20 @@ def effect(before: TableView, kind: int, after: TableView) -> str:
     """Which peppers lie in front of a seat now that it has taken them."""
     if after.taking is None or after.acting is not None:  # the trick goes on
         return ""
-    got = [f"the {suit_name(letter)} pepper" for letter in _peppers(after, [kind for _, kind in after.trick])]
-    return (
-        f"{listed(got)} {'lies' if len(got) == 1 else 'lie'} in front of {after.you(after.taking)} now" if got else ""
-    )
+    got = [
+        said("pepper.pepper", suit=suit_name(letter)) for letter in _peppers(after, [kind for _, kind in after.trick])
+    ]
+    key = "pepper.lies" if len(got) == 1 else "pepper.lie"
+    return said(key, peppers=listed(got), name=after.you(after.taking)) if got else ""
 
 
 def stands(view: TableView) -> str:
     """What the peppers in front of the seat to act cost now."""
     costs = view.sections["costs"][view.acting or 0]
     if not costs:
-        return "No pepper lies in front of you: so far nothing costs you points."
-    parts = [f"the {suit_name(card[-1])} pepper and its cards cost {cost}" for card, cost in costs.items()]
-    return f"In front of you: {listed(parts)}."
+        return said("pepper.none")
+    parts = [said("pepper.cost", suit=suit_name(card[-1]), cost=cost) for card, cost in costs.items()]
+    return said("pepper.front", costs=listed(parts))
 
 
 def score_items(view: TableView) -> list[list[ScoreItem]]:
@@ -84,9 +86,9 @@ def score_items(view: TableView) -> list[list[ScoreItem]]:
         items = []
         for letter in _peppers(view, seat.places["front"]):
             others = sum(view.suit_of(kind) == letter for kind in seat.taken)
-            items.append(ScoreItem(f"{suit_name(letter)} pepper", -2))
+            items.append(ScoreItem(said("pepper.item", suit=suit_name(letter)), -2))
             if others:
-                items.append(ScoreItem(counted(others, f"{suit_name(letter)} card"), -others))
+                items.append(ScoreItem(counted(others, "suit", of_suit(letter)), -others))
         found.append(with_the_hand(seat, items))
     return found
 
@@ -113,8 +115,8 @@ def draw_pepper(pen: Pen, x: float, y: float, size: float, colour: str) -> None:
 def about_seat(view: TableView, seat: SeatView) -> str:
     """What the numbers of a plate mean."""
     costs = view.sections["costs"][seat.seat]
-    told = [f"{suit_name(card[-1])} {cost}" for card, cost in costs.items()]
-    return f"Cost of the peppers in front, each with the cards of its colour: {', '.join(told)}." if told else ""
+    told = [said("pepper.each", suit=suit_name(card[-1]), cost=cost) for card, cost in costs.items()]
+    return said("pepper.costs", costs=said("words.comma").join(told)) if told else ""
 
 
 def icon(pen: Pen, name: str, x: float, y: float, size: float) -> None:

@@ -8,6 +8,7 @@ from itertools import pairwise
 from trick_envs.engine.game import Game
 from trick_envs.engine.state import States
 from trick_envs.games.tricky_express.rules import DEALS, EXCHANGED, GIVEN, GOT, STATIONS
+from trick_envs.view.messages import said
 from trick_envs.view.rows import Row
 from trick_envs.view.sentences import highest_of_suit
 from trick_envs.view.table import SeatView, TableView
@@ -39,10 +40,10 @@ def refine(view: TableView, game: Game, states: States) -> TableView:
     seats = tuple(
         replace(
             seat,
-            note=f"long passes {own['first']} + {own['second']}, running {own['running']}",
+            note=said("tricky_express.note", **own),
             facts=(
-                Row("passes", f"{own['first']} + {own['second']}"),
-                *([Row("running", str(own["running"]), small=True)] if seat.seat in line else []),
+                Row(said("tricky_express.passes"), f"{own['first']} + {own['second']}"),
+                *([Row(said("tricky_express.running"), str(own["running"]), small=True)] if seat.seat in line else []),
             ),
         )
         for seat, own in zip(view.seats, passes, strict=True)
@@ -63,20 +64,19 @@ def _rows(view: TableView) -> tuple[Row, ...]:
         Row(
             line=(*line, *[None] * (STATIONS - len(line))),
             span=() if top is None else (top["from"], top["to"], top["seat"]),
-            about="The line: whoever takes a trick stops at its next station. The bar is the longest stretch between "
-            "two stops of the same seat.",
+            about=said("tricky_express.about"),
             words=f"line: {' '.join(map(str, line)) or 'no station yet'}",
         )
     ]
-    for side, by in (("left", 1), ("right", -1)):
+    for side, by in (("tricky_express.left", 1), ("tricky_express.right", -1)):
         seat = ((view.observer or 0) + by) % view.num_players
-        for got, word in ((GIVEN, "gave"), (GOT, "got")):
+        for got, about in ((GIVEN, "tricky_express.gave"), (GOT, "tricky_express.got")):
             both = [each for each in view.sections["exchanged"] if each["seat"] == seat and each["got"] == got]
             cards = tuple(each["kind"] for each in both)
             if cards:
                 told = f"{view.you(seat)} {'gave' if got else 'got'} {' '.join(map(view.card, cards))}"
-                whose = f"{'from' if got else 'to'} {view.you(seat)}"
-                rows.append(Row(whose, cards=cards, about=f"Cards that you {word}, on the {side}.", words=told))
+                whose = said("tricky_express.from" if got else "tricky_express.to", name=view.you(seat))
+                rows.append(Row(whose, cards=cards, about=said(about, side=said(side)), words=told))
     earlier = [passes[: view.deal - 1] for passes in view.sections["first_passes"]]
     if any(map(any, earlier)):
         all_told = (f"{view.you(seat)} {' '.join(map(str, found))}" for seat, found in enumerate(earlier))
@@ -95,8 +95,8 @@ def effect(before: TableView, kind: int, after: TableView) -> str:
         return ""
     line = after.sections["line"]
     passes = dict(_passes(line, after.taking))
-    ended = f", which ends a pass of {passes[len(line)]}" if len(line) in passes else ""
-    return f"station {len(line)}{ended}"
+    key = "tricky_express.station_ends" if len(line) in passes else "tricky_express.station"
+    return said(key, number=len(line), length=passes.get(len(line)))
 
 
 def stands(view: TableView) -> str:
@@ -104,8 +104,8 @@ def stands(view: TableView) -> str:
     seat = view.acting or 0
     now = view.sections["passes"][seat]
     if seat not in view.sections["line"]:
-        return "You have not stopped yet: a pass needs two stops of yours."
-    return f"Your longest pass is {now['first']}. A stop now would end a pass of {now['running']}."
+        return said("tricky_express.no_stop")
+    return said("tricky_express.stands", **now)
 
 
 def score_items(view: TableView) -> list[list[ScoreItem]]:
@@ -118,15 +118,17 @@ def score_items(view: TableView) -> list[list[ScoreItem]]:
     found = []
     for seat in view.seats:
         (longest, _), (second, _) = ranked[seat.seat]
-        items = [ScoreItem("no pass", 0) if longest < 0 else ScoreItem("first long pass", longest)]
+        items = [
+            ScoreItem(said("tricky_express.no_pass" if longest < 0 else "tricky_express.first_pass"), max(longest, 0))
+        ]
         if seat.seat == top and longest >= 0:
-            items.append(ScoreItem("the longest of all", 2))
+            items.append(ScoreItem(said("tricky_express.longest"), 2))
         if seat.seat == runner_up and second >= 0:
-            items.append(ScoreItem("the longest second pass", 1))
+            items.append(ScoreItem(said("tricky_express.second_pass"), 1))
         bonus = (seat.last_score or 0) - sum(item.points for item in items)
         if bonus:
-            firsts = ", ".join(map(str, view.sections["first_passes"][seat.seat]))
-            items.append(ScoreItem(f"first passes that never fall ({firsts})", bonus))
+            firsts = said("words.comma").join(map(str, view.sections["first_passes"][seat.seat]))
+            items.append(ScoreItem(said("tricky_express.never_fall", passes=firsts), bonus))
         found.append(items)
     return found
 
@@ -158,18 +160,13 @@ def _top(line: list[int]) -> dict[str, int] | None:
 def _prompt(view: TableView, forced: bool) -> str:
     if view.phase != "pass" or view.acting is None:
         return ""
-    yours, seat = view.acting == view.spoken_to, view.seats[view.acting]
-    to_right = not seat.places["to_right"]
+    to_right = not view.seats[view.acting].places["to_right"]
     other = (view.acting + (-1 if to_right else 1)) % view.num_players
-    what = "a card of the highest rank" if forced else "any card"
-    side = "right" if to_right else "left"
-    return f"{view.you(view.acting)} {'give' if yours else 'to give'} {what} to {view.you(other)}, on the {side}"
+    what = said("tricky_express.highest" if forced else "tricky_express.any")
+    side = said("tricky_express.right" if to_right else "tricky_express.left")
+    return view.said_of(view.acting, "tricky_express.gives", what=what, other=view.you(other), side=side)
 
 
 def about_seat(view: TableView, seat: SeatView) -> str:
     """What the numbers of a plate mean."""
-    now = view.sections["passes"][seat.seat]
-    return (
-        f"The longest stretch between two stops is {now['first']}, the second {now['second']}; "
-        f"since the last stop others have stopped {now['running']} times."
-    )
+    return said("tricky_express.seat", **view.sections["passes"][seat.seat])

@@ -8,6 +8,7 @@ from typing import Any
 from trick_envs.engine.game import Game
 from trick_envs.engine.state import States
 from trick_envs.games.zaraba22.rules import CRASH, CRASHED
+from trick_envs.view.messages import said
 from trick_envs.view.rows import Row
 from trick_envs.view.sentences import follow, highest_of_suit, with_the_hand
 from trick_envs.view.table import TableView
@@ -33,18 +34,20 @@ def refine(view: TableView, game: Game, states: States) -> TableView:
     seats = tuple(
         replace(
             seat,
-            note=f"worth {worth[seat.seat]} now".replace("-", "−"),
+            note=said("zaraba22.note", points=_minus(worth[seat.seat])),
             facts=(
                 *(Row(value=str(held[seat.seat][i]), suit=suit, small=True) for i, suit in enumerate(view.suits)),
-                Row("now", f"{worth[seat.seat]}".replace("-", "−")),
+                Row(said("zaraba22.now"), _minus(worth[seat.seat])),
             ),
         )
         for seat in view.seats
     )
     rows = tuple(
         Row(
-            value=str(now["price"]).replace("-", "−"),
-            note="crashed" if now["price"] == CRASHED else f"{now['left']} to {CRASH}",
+            value=_minus(now["price"]),
+            note=said(
+                "zaraba22.crashed" if now["price"] == CRASHED else "zaraba22.left", left=now["left"], crash=CRASH
+            ),
             suit=letter,
             cards=tuple(now["cards"]),  # type: ignore[arg-type]
             bar=(int(now["sum"]), CRASH),  # type: ignore[call-overload]
@@ -72,8 +75,8 @@ def why_taken(view: TableView) -> str:
     leader, lead = view.trick[0]
     kept = card_words(view.suits, view.ranks, lead)
     if view.taking == leader:
-        return f"the lead {kept} is kept, and nobody beats it"
-    return f"the lead {kept} is kept, {highest_of_suit(view)}"
+        return said("zaraba22.unbeaten", card=kept)
+    return said("zaraba22.beaten", card=kept, why=highest_of_suit(view))
 
 
 def effect(before: TableView, kind: int, after: TableView) -> str:
@@ -83,26 +86,30 @@ def effect(before: TableView, kind: int, after: TableView) -> str:
         for card in now["cards"]:
             if card not in before.sections["chart"][letter]["cards"]:
                 crashed = before.sections["chart"][letter]["price"] == CRASHED
-                what = "have crashed before" if crashed else f"crash at {now['sum']}, the price is −1"
-                what = what if now["price"] == CRASHED else f"now at price {now['price']}"
-                told.append(
-                    f"{card_words(after.suits, after.ranks, card)} goes to the chart: {suit_name(letter)} {what}"
-                )
-    return "; ".join(told)
+                key = "zaraba22.crashed_before" if crashed else "zaraba22.crashes"
+                what = said(key if now["price"] == CRASHED else "zaraba22.at_price", **now)
+                card = card_words(after.suits, after.ranks, card)
+                told.append(said("zaraba22.chart", card=card, suit=suit_name(letter), what=what))
+    return said("words.semicolon").join(told)
 
 
 def stands(view: TableView) -> str:
     """What the cards taken pay at the prices of now."""
     seat = view.acting or 0
     parts = [
-        f"{counted(count, of_suit(letter))} × price {now['price']} = {count * now['price']}".replace("-", "−")
+        said(
+            "zaraba22.part",
+            cards=counted(count, "suit", of_suit(letter)),
+            price=_minus(now["price"]),
+            points=_minus(count * now["price"]),
+        )
         for (letter, now), count in zip(view.sections["chart"].items(), view.sections["held"][seat], strict=True)
         if count
     ]
     if not parts:
-        return "You have taken no cards yet: they pay the prices that the chart has at the end."
-    total = str(view.sections["worth"][seat]).replace("-", "−")
-    return f"Your cards pay now: {listed(parts)}" + (f", together {total}." if len(parts) > 1 else ".")
+        return said("zaraba22.none")
+    key = "zaraba22.pay_together" if len(parts) > 1 else "zaraba22.pay"
+    return said(key, parts=listed(parts), points=_minus(view.sections["worth"][seat]))
 
 
 def score_items(view: TableView) -> list[list[ScoreItem]]:
@@ -112,8 +119,9 @@ def score_items(view: TableView) -> list[list[ScoreItem]]:
         items = []
         for (letter, now), count in zip(view.sections["chart"].items(), view.sections["held"][seat.seat], strict=True):
             if count:
-                price = str(now["price"]).replace("-", "−")
-                items.append(ScoreItem(f"{counted(count, of_suit(letter))} (price {price})", count * now["price"]))
+                cards = counted(count, "suit", of_suit(letter))
+                words = said("zaraba22.item", cards=cards, price=_minus(now["price"]))
+                items.append(ScoreItem(words, count * now["price"]))
         found.append(with_the_hand(seat, items))
     return found
 
@@ -121,19 +129,21 @@ def score_items(view: TableView) -> list[list[ScoreItem]]:
 def _prompt(view: TableView, leads: list[int]) -> str:
     if view.acting is None:
         return ""
-    who, yours = view.you(view.acting), view.acting == view.spoken_to
     if view.phase == "lead":
-        which = "second" if leads else "first"
-        return f"{who} {'lead' if yours else 'to lead'} the {which} of two cards"
+        return view.said_of(view.acting, "zaraba22.second" if leads else "zaraba22.first")
     if view.phase == "keep":
-        return f"{who} {'choose' if yours else 'to choose'} which lead card stays"
+        return view.said_of(view.acting, "zaraba22.stays")
     return follow(view, *dict.fromkeys(view.suit_of(kind) for kind in leads))
 
 
 def _meaning(letter: str, now: dict[str, Any]) -> str:
     """What the numbers of a suit on the chart mean."""
-    count, name = counted(len(now["cards"]), "card"), suit_name(letter)
-    told = f"{sentence(name)}: {count} on the chart, of the values {now['sum']} together."
-    if now["price"] == CRASHED:
-        return f"{told} {CRASH} or more is a crash: every {of_suit(letter)} pays −1."
-    return f"{told} Every {of_suit(letter)} pays {now['price']}; {now['left']} more, and the price crashes to −1."
+    cards = counted(len(now["cards"]), "card")
+    told = said("zaraba22.on_chart", suit=sentence(suit_name(letter)), cards=cards, sum=now["sum"])
+    key = "zaraba22.crash" if now["price"] == CRASHED else "zaraba22.pays"
+    pays = said(key, card=of_suit(letter), crash=CRASH, price=now["price"], left=now["left"])
+    return f"{told}{said('words.space')}{pays}"
+
+
+def _minus(points: object) -> str:
+    return str(points).replace("-", "−")

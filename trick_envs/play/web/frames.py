@@ -66,6 +66,7 @@ from trick_envs.matches.match import Match
 from trick_envs.matches.viewing import match_view
 from trick_envs.view import SeatView, TableView
 from trick_envs.view.cards import game_module
+from trick_envs.view.messages import said
 from trick_envs.view.rows import Row
 from trick_envs.view.words import counted, signed
 
@@ -176,7 +177,8 @@ def table_data(view: TableView, bottom: int) -> dict[str, Any]:
                 "hand": list(seat.hand),
                 "places": {name: list(kinds) for name, kinds in seat.places.items() if kinds},
                 "dealer": seat.dealer,
-                "facts": [_row(fact) for fact in seat.facts] or [{"note": seat.note or f"{len(seat.taken)} taken"}],
+                "facts": [_row(fact) for fact in seat.facts]
+                or [{"note": seat.note or said("plate.count", count=len(seat.taken))}],
                 "about": about_seat(view, seat),
             }
             for seat in view.seats
@@ -191,18 +193,18 @@ def _row(row: Row) -> dict[str, Any]:
 
 def about_seat(view: TableView, seat: SeatView) -> str:
     """What the numbers on the plate of a seat mean, in sentences."""
-    who = "You have" if seat.seat == view.spoken_to else f"{seat.name} has"
-    told = [f"{who} {signed(seat.score)} points in this match"]
+    told = [view.said_of(seat.seat, "plate.points", points=signed(seat.score))]
     if seat.last_score is not None:
-        told.append(f"{signed(seat.last_score)} in the last deal")
-    told.append(f"{counted(len(seat.hand), 'card')} in the hand")
+        told.append(said("plate.last", points=signed(seat.last_score)))
+    told.append(said("plate.hand", cards=counted(len(seat.hand), "card")))
     if seat.taken:
-        told.append(f"{counted(len(seat.taken), 'card')} taken")
+        told.append(said("plate.taken", cards=counted(len(seat.taken), "card")))
     if seat.note:
         told.append(seat.note)
     about = getattr(game_module(view.game), "about_seat", None)
-    more = "" if about is None else f" {about(view, seat)}"
-    return f"{'; '.join(told)}.{' Dealer.' if seat.dealer else ''}{more.rstrip()}"
+    more = "" if about is None else f"{said('words.space')}{about(view, seat)}"
+    dealer, stop = said("plate.dealer") if seat.dealer else "", said("words.end").strip()
+    return f"{said('words.semicolon').join(told)}{stop}{dealer}{more.rstrip()}"
 
 
 def event_data(event: Event, view: TableView) -> dict[str, Any]:

@@ -46,6 +46,7 @@ from trick_envs.play.web.validation import (
     whole,
 )
 from trick_envs.view.guide import title_of
+from trick_envs.view.messages import said
 
 HOUR = 3600.0
 LINES = 200  # of the log that a reload gets back
@@ -151,7 +152,7 @@ class Games:
                 try:
                     session = self.saved.load(name) if self.saved else None
                 except ValueError as error:
-                    raise ApiError(409, f"this game was saved, but cannot go on: {error}") from None
+                    raise ApiError(409, said("refused.cannot_go_on", error=error)) from None
                 if session is None:
                     raise
                 played = WebSession(session, name, owners)
@@ -242,7 +243,7 @@ class Games:
         shared = self.saved.shared(name) if self.saved else None
         first = None if shared is None or self.saved is None else self.saved.load(shared.first)
         if first is None:
-            raise ApiError(404, "this link leads to no cards: the game that they are from was deleted")
+            raise ApiError(404, said("refused.no_cards"))
         session = Session(first.from_the_start(), first.players, named=True, policies=self.brought.folder)
         session.same_cards = name
         return session
@@ -252,9 +253,9 @@ class Games:
         read_object(body, {})
         session = played.session
         if self.saved is None or session.file is None or session.unsaved:
-            raise ApiError(409, "this game is not saved, so its cards cannot be sent")
+            raise ApiError(409, said("refused.not_saved"))
         if not session.match.over:
-            raise ApiError(409, "the cards can be sent when the match is over")
+            raise ApiError(409, said("refused.share_later"))
         if not session.same_cards or self.saved.shared(session.same_cards) is None:
             try:
                 session.same_cards = self.saved.share(played.id).name
@@ -277,7 +278,7 @@ class Games:
         except OSError as error:
             raise ApiError(409, f"this game cannot be deleted: {error.strerror or error}") from None
         if not found:
-            raise ApiError(404, "this is none of your saved games")
+            raise ApiError(404, said("refused.not_yours"))
         with suppress(ApiError):
             self.kept.get(name).session.file = None  # a tab may still show it
         self.kept.drop(name)
@@ -312,7 +313,7 @@ class Games:
         asked = read_object(body, {"number": int})
         played.check(-1 if asked.get("number") is None else asked["number"])
         if not played.session.take_back():
-            raise ApiError(409, "you have played no card yet")
+            raise ApiError(409, said("refused.no_card"))
         played.notice = ""
         return self._answer(played, [played.look()])
 
@@ -330,7 +331,7 @@ class Games:
         """What is possible in the person's decision, why, and what each card would do."""
         played.check(whole(request.query_params.get("number"), "number", 0, 999_999))
         if not played.session.asks:
-            raise ApiError(409, "it is not your turn")
+            raise ApiError(409, said("refused.not_your_turn"))
         return lesson_data(played.session.match)
 
     def end(self, played: WebSession, request: Request, body: bytes) -> Any:

@@ -20,7 +20,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from trick_envs.play.web.validation import MAX_BODY, ApiError, check_origin
-from trick_envs.view.messages import ENGLISH, languages, messages, speaking, spoken
+from trick_envs.view.messages import ENGLISH, languages, messages, said, speaking, spoken
 
 COOKIE = "trick_envs_browser"
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
@@ -225,5 +225,4 @@ async def failed(request: Request, error: Exception) -> Response:
 async def broken(request: Request, error: Exception) -> Response:
     """A bug, which the server's log tells."""
     LOG.error("%s %s", request.method, request.url.path, exc_info=error)
-    told = f"the server failed ({type(error).__name__}): its log says more. Load this page again to go on"
-    return SafeJSON({"error": told}, status_code=500)
+    return SafeJSON({"error": said("refused.failed", error=type(error).__name__)}, status_code=500)

@@ -21,7 +21,7 @@ from trick_envs.play.web.validation import ApiError, whole
 from trick_envs.view import avatar_svg, card_svg, icon_svg
 from trick_envs.view.guide import guide_of, rule_svg, title_of
 from trick_envs.view.look import match_length
-from trick_envs.view.messages import ENGLISH, spoken
+from trick_envs.view.messages import ENGLISH, declared, spoken
 from trick_envs.view.style import suit_style
 from trick_envs.view.words import card_words
 
@@ -101,7 +101,7 @@ def choices(first: str, language: str) -> Any:
 def about_type(name: str, language: str) -> Any:
     """A game: players, options, and its rules in short."""
     kind = game_type(name)
-    declared = fields(kind.state)
+    found = fields(kind.state)
     return {
         "name": name,
         **about_guide(name, language),
@@ -110,9 +110,9 @@ def about_type(name: str, language: str) -> Any:
         "default_players": kind.default_players,
         "pretrained": pretrained_players(kind),
         "deals": {players: kind.deals(players) for players in kind.players},
-        "until": kind.until,
+        "until": declared(name, "until", kind.until),
         "options": {
-            option: {"default": default, "meaning": declared[option].meaning}
+            option: {"default": default, "meaning": declared(name, option, found[option].meaning)}
             for option, default in kind.options.items()
         },
     }

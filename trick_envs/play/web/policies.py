@@ -23,6 +23,7 @@ from trick_envs.play.web.validation import (
     MAX_POLICIES_OF_AN_ADDRESS,
     ApiError,
 )
+from trick_envs.view.messages import said
 
 
 @dataclass
@@ -64,9 +65,7 @@ class Policies:
             ApiError: for anything but a policy of one of the games here; says why.
         """
         if self.folder is None:
-            raise ApiError(
-                409, "this server saves nothing, so it takes no policy: trick serve --opponent FILE offers one"
-            )
+            raise ApiError(409, said("refused.saves_nothing"))
         spec = f"{hashlib.sha256(content).hexdigest()[:32]}.onnx"
         try:
             name, players = made_for(Path("the file"), content)
@@ -94,4 +93,4 @@ class Policies:
             self._kept.get(spec)
             return made_for(self._file(spec))
         except (ApiError, InputError):
-            raise ApiError(410, "that policy is kept here no more: choose its file again on the start page") from None
+            raise ApiError(410, said("refused.no_policy")) from None

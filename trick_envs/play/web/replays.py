@@ -7,6 +7,7 @@ import secrets
 import threading
 import time
 from collections.abc import Mapping
+from contextvars import copy_context
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -35,7 +36,8 @@ from trick_envs.play.web.pages import about_game
 from trick_envs.play.web.sessions import Store
 from trick_envs.play.web.validation import MAX_DEALS, MAX_PLAYS, MAX_REPLAYS, ApiError, read_json, read_object, whole
 from trick_envs.view import table_view
-from trick_envs.view.table import seat_name
+from trick_envs.view.messages import said
+from trick_envs.view.table import YOU, seat_name
 
 HOUR = 3600.0
 REVIEW_SECONDS = 120.0  # after which a review on the page judges no further decision
@@ -207,7 +209,7 @@ class Replay:
         A trick has ``plays``, each ``[step, seat, card, phase]``, and once it has ended the ``end`` step and ``taker``.
         Cards passed before the first trick form a trick of their own.
         """
-        game = self.game
+        game, names = self.game, self.match.names or [seat_name(seat) for seat in range(self.game.num_players)]
         deals: list[dict[str, Any]] = [
             {"dealer": deal.dealer, "score": deal.score, "tricks": []} for deal in self.match.deals
         ]
@@ -224,7 +226,7 @@ class Replay:
             else:
                 tricks[-1].update(end=number, taker=step.end.trick.taker if step.end.trick else None)
         return {
-            "names": list(self.match.names) or [seat_name(seat) for seat in range(game.num_players)],
+            "names": [said("words.you") if name == YOU else name for name in names],
             "steps": len(self.steps),
             "deals": deals,
             "score": [int(score) for score in self.match.states["score"][0][: game.num_players]],
@@ -345,7 +347,7 @@ class Replays:
         try:
             found = Replay(record, owners_of(request))
         except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
-            raise ApiError(422, f"this record cannot be replayed: {error}") from None
+            raise ApiError(422, said("refused.no_record", error=error)) from None
         self.kept.put(found)
         return {"id": found.id}
 
@@ -391,7 +393,8 @@ class Replays:
         with found.lock:
             if found.job is None or found.job.state == "failed":
                 found.job = ReviewJob(found.match, seat)
-                threading.Thread(target=self._review, args=(found.job,), daemon=True).start()
+                spoken = copy_context()  # the review is told in the language in which it is asked for
+                threading.Thread(target=spoken.run, args=(self._review, found.job), daemon=True).start()
         return found.job.as_dict()
 
     def _review(self, job: ReviewJob) -> None:

@@ -17,6 +17,7 @@ from trick_envs.play.saved import new_id
 from trick_envs.play.session import Session
 from trick_envs.play.web.frames import Snapshot, event_data, look, shot
 from trick_envs.play.web.validation import ApiError
+from trick_envs.view.messages import said, spoken
 from trick_envs.view.table import seat_name
 
 _LOG = logging.getLogger("trick_envs.serve")
@@ -48,7 +49,7 @@ class Store(Generic[T]):
     """A limited number of things, by their ids. What nobody misses makes room first, then what is unused for longest.
 
     Args:
-        what: what they are, for messages.
+        what: what they are: a key of the messages.
         limit: how many there may be.
         max_age: seconds without use after which one is dropped.
         min_age: seconds for which one is safe from making room for others' things.
@@ -88,7 +89,7 @@ class Store(Generic[T]):
                 ages = {0: UNTOUCHED, 1: self._min_age}
                 ready = [old for old in self._kept.values() if old.weight >= 0 and now - old.used >= ages[old.weight]]
                 if not ready:
-                    raise ApiError(429, f"there are {self._limit} {self._what} already: try again in a few minutes")
+                    raise ApiError(429, said("refused.full", limit=self._limit, what=said(f"kept.{self._what}")))
                 self._drop(_least(ready)[:1])
             self._kept[one.id] = one
 
@@ -106,7 +107,7 @@ class Store(Generic[T]):
         with self._lock:
             found = self._kept.get(name)
             if found is None:
-                raise ApiError(404, f"this is none of the {self._what} here")
+                raise ApiError(404, said("refused.unknown", what=said(f"kept.{self._what}")))
             found.used = time.monotonic()
             return found
 
@@ -163,7 +164,7 @@ class WebSession:
         self.session, self.owners = session, owners
         self.id, self.used, self.lock = name or new_id(), time.monotonic(), Lock()
         self.notice, self._told_unsaved = "", ""
-        self._last_deal: tuple[tuple[int, int], dict[str, Any]] | None = None
+        self._last_deal: tuple[tuple[int, int, str], dict[str, Any]] | None = None
 
     @property
     def weight(self) -> int:
@@ -175,7 +176,7 @@ class WebSession:
         told, self._told_unsaved = self._told_unsaved, self.session.unsaved
         if not self.session.unsaved or told == self.session.unsaved:
             return ""
-        return f"this game is not saved ({self.session.unsaved}): it lasts as long as the server runs"
+        return said("refused.lasts", error=self.session.unsaved)
 
     @property
     def stamp(self) -> str:
@@ -189,7 +190,7 @@ class WebSession:
         ended = [deal for deal in session.match.deals if deal.score is not None]
         if not ended:
             return None
-        key = session.taken_back, len(ended)
+        key = session.taken_back, len(ended), spoken()
         if self._last_deal is None or self._last_deal[0] != key:
             before = match_after(session.match, sum(len(deal.actions) for deal in ended) - 1)
             done = play(before, ended[-1].actions[-1][1])
@@ -217,9 +218,9 @@ class WebSession:
             number: how many plays there have been, as the page believes.
         """
         if self.session.over:
-            raise ApiError(409, "this match is over")
+            raise ApiError(409, said("refused.over"))
         if number != self.session.number:
-            raise ApiError(409, "this page shows an older position of this game: load it again")
+            raise ApiError(409, said("refused.older"))
 
     def play(self, number: int, card: str, load: Load) -> Iterator[Snapshot]:
         """Plays the person's card, then for the others until the person is to act again.
@@ -251,7 +252,8 @@ class WebSession:
                 if not session.stand_in(seat):
                     raise
                 _LOG.error("%s, %s, failed", name, spec, exc_info=error)
-                self.notice = f"{called} ({spec}) failed ({type(error).__name__}): {STAND_IN} plays on for it"
+                told = {"name": called, "spec": spec, "error": type(error).__name__, "other": STAND_IN}
+                self.notice = said("refused.stands_in", **told)
                 continue
             yield self._step(action)
 

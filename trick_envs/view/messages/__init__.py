@@ -14,10 +14,15 @@ ENGLISH = "en"
 _SPOKEN: ContextVar[str] = ContextVar("language", default=ENGLISH)
 
 
-def said(name: str, **blanks: object) -> str:
+def said(name: str, /, **blanks: object) -> str:
     """A message, by ``section.key``, in the language that is spoken, with its blanks filled in."""
     section, key = name.split(".")
     return str(messages(spoken())[section][key]).format(**blanks)
+
+
+def declared(game: str, what: str, english: str) -> str:
+    """What a game declares in English in its own code, in the language that is spoken, if its table has it."""
+    return str(messages(spoken()).get("declared", {}).get(f"{game}.{what}", english))
 
 
 def spoken() -> str:
