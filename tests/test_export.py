@@ -378,7 +378,9 @@ class Careless(nn.Linear):
         (lambda: Masked(actions=7), rf"fails on .*action masks \(B, {ACTIONS}\)"),
         (lambda: Noisy(SIZE, ACTIONS), "logits differ by .*: expected a module that computes the same in every call"),
         (lambda: nn.LSTM(SIZE, ACTIONS), "fails on B = 64.*RuntimeError"),
-        (lambda: torch.jit.script(nn.Linear(SIZE, ACTIONS)), r"torch\.export cannot follow the module"),
+        (lambda: torch.jit.script(nn.Linear(SIZE, ACTIONS)), r"it holds TorchScript .*: expected the module that"),
+        (lambda: nn.Sequential(torch.jit.script(nn.Linear(SIZE, ACTIONS)), nn.Tanh()), "it holds TorchScript"),
+        (lambda: torch.export.export(nn.Linear(SIZE, ACTIONS), (torch.ones(2, SIZE),)).module(), "no mode for"),
         (lambda: OfBatch(lambda x: x * float("nan")), "with what is no finite number"),
         (lambda: OfBatch(lambda x: x.numpy()), r"returns shapes \[\('ndarray',\), None\]"),
         (lambda: OfBatch(lambda x: x.to_sparse()), r"returns shapes \[\('Tensor',\), None\]"),
@@ -401,6 +403,11 @@ def test_what_is_no_policy_or_no_game_is_named(tmp_path):
         export_policy("policy.zip", GAME, tmp_path / "policy.onnx")
     with pytest.raises(TypeError, match="game: expected a game's name"):
         export_policy(Masked(), 3, tmp_path / "policy.onnx")
+    for run in ({"by": object()}, {(1, 2): 3}):
+        with pytest.raises(TypeError, match="run: expected what JSON can hold"):
+            export_policy(Masked(), GAME, tmp_path / "policy.onnx", run)
+    with pytest.raises(ValueError, match="cannot be written: Is a directory"):
+        export_policy(Masked(), GAME, tmp_path)
     with pytest.raises(ValueError, match="there is no game 'poker'"):
         export_policy(Masked(), "poker", tmp_path / "policy.onnx")
     with pytest.raises(TypeError, match=r"not RecurrentActorCriticPolicy; wrap it in a torch\.nn\.Module"):

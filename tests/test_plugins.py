@@ -20,7 +20,8 @@ from trick_envs import BatchEnv, game_names, load_game, make_agent
 from trick_envs.agents.greedy import GreedyAgent
 from trick_envs.agents.random import RandomAgent
 from trick_envs.discovery import built_in_games, version_of
-from trick_envs.engine.registry import game_type
+from trick_envs.engine.registry import all_games, game_type
+from trick_envs.errors import InputError
 from trick_envs.interfaces.describe import describe_game
 from trick_envs.interfaces.env import make_env
 
@@ -60,12 +61,21 @@ def lacks_act(game, seed):
     return object()
 
 
+def takes_one(game):
+    return Highest(game, 0)
+
+
+def fails(game, seed):
+    raise KeyError("weights")
+
+
 NUMBER = 7
 HOT_PEPPER = dataclasses.replace(PEPPER, name="hot_pepper", title="Hot Pepper", version=1)
 COUNTED = dataclasses.replace(PEPPER, name="counted", title="Counted", version=NUMBER)
 FALSE_PEPPER = dataclasses.replace(PEPPER, title="False Pepper")
 '''
 TORN = "GAME = GameType("
+ENDS = "raise SystemExit('usage: plug_in_ends FILE')\n"
 BROKEN = "import a_library_that_is_missing\n"
 ENTRY_POINTS = """
 [trick_envs.agents]
@@ -80,6 +90,8 @@ renamed = plug_in:HOT_PEPPER
 seven = plug_in:NUMBER
 counted = plug_in:COUNTED
 torn = plug_in_torn:GAME
+ends = plug_in_ends:GAME
+Two Words = plug_in:HOT_PEPPER
 lost = nowhere.inside:GAME
 pepper = plug_in:FALSE_PEPPER
 """
@@ -92,6 +104,7 @@ def _installed(tmp_path: Path) -> Iterator[None]:
     (tmp_path / "plug_in.py").write_text(MODULE)
     (tmp_path / "plug_in_broken.py").write_text(BROKEN)
     (tmp_path / "plug_in_torn.py").write_text(TORN)
+    (tmp_path / "plug_in_ends.py").write_text(ENDS)
     with installed(tmp_path, ENTRY_POINTS):
         yield
     for module in ("plug_in", "plug_in_broken"):
@@ -164,17 +177,33 @@ def test_an_unknown_player_is_an_error_that_names_the_plug_ins() -> None:
 
 
 ERRORS = [
-    ("plug_in_missing:Highest", ValueError, "'plug_in_missing:Highest': No module named 'plug_in_missing'"),
-    ("plug_in.players:Highest", ValueError, "'plug_in.players:Highest': No module named 'plug_in.players'"),
-    ("plug_in:Lowest", ValueError, "'plug_in:Lowest': module 'plug_in' has no attribute 'Lowest'"),
-    ("plug_in:Players.lowest", ValueError, "'plug_in:Players.lowest': .*has no attribute 'lowest'"),
-    ("plug_in_broken:Highest", ValueError, "'plug_in_broken:Highest': No module named 'a_library_that_is_missing'"),
+    (
+        "plug_in_missing:Highest",
+        ValueError,
+        "'plug_in_missing:Highest' cannot .*: No module named 'plug_in_missing'",
+    ),
+    (
+        "plug_in.players:Highest",
+        ValueError,
+        "'plug_in.players:Highest' cannot .*: No module named 'plug_in.players'",
+    ),
+    ("plug_in:Lowest", ValueError, "'plug_in:Lowest' cannot .*: module 'plug_in' has no attribute 'Lowest'"),
+    ("plug_in:Players.lowest", ValueError, "'plug_in:Players.lowest' cannot be .*has no attribute 'lowest'"),
+    ("plug_in_broken:Highest", ValueError, "'plug_in_broken:Highest' cannot .*No module named 'a_library_that_is_miss"),
+    ("plug_in_torn:Highest", ValueError, "'plug_in_torn:Highest' cannot be loaded: SyntaxError: "),
+    ("plug_in_ends:Highest", ValueError, "'plug_in_ends:Highest' cannot be loaded: SystemExit: usage"),
+    (
+        "plug_in:takes_one",
+        ValueError,
+        r"'plug_in:takes_one': expected a function \(game, seed\) -> .*not <function",
+    ),
+    ("plug_in:fails", ValueError, "plug_in:fails: KeyError: 'weights'"),
     ("plug_in:NUMBER", ValueError, r"'plug_in:NUMBER': expected a function \(game, seed\) -> agent, not 7"),
     ("plug_in:nobody", TypeError, r"plug_in:nobody: expected an agent with act\(.*, not None"),
     ("plug_in:lacks_act", TypeError, r"plug_in:lacks_act: expected an agent with act\(.*, not <object"),
     ("plug_in:", ValueError, "'plug_in:' is no player: expected .*'package.module:function'"),
     ("seven", ValueError, r"'seven': expected a function \(game, seed\) -> agent, not 7"),
-    ("nowhere", ValueError, "'nowhere': No module named 'plug_in_missing'"),
+    ("nowhere", ValueError, "'nowhere': 'plug_in_missing:Highest' cannot .*No module named 'plug_in_missing'"),
 ]
 
 
@@ -245,6 +274,32 @@ def test_what_is_not_a_game_is_an_error() -> None:
 def test_an_unknown_game_is_an_error_that_names_the_plug_ins() -> None:
     with pytest.raises(ValueError, match=r"there is no game 'bridge': choose one of .*hot_pepper"):
         load_game("bridge")
+
+
+def test_a_game_that_cannot_be_loaded_is_told_in_a_sentence_and_the_others_are_listed() -> None:
+    """One broken package in a virtual environment was the end of ``trick games``, ``policies`` and the page."""
+    for name, told in (
+        ("torn", "SyntaxError"),
+        ("ends", "SystemExit: usage: plug_in_ends FILE"),
+        ("lost", "ModuleNot"),
+    ):
+        with pytest.raises(InputError, match=f"'{name}': '.*:GAME' cannot be loaded: {told}"):
+            load_game(name)
+    all_games.cache_clear()
+    with pytest.warns(UserWarning, match="a game is missing: 'torn': "):
+        found = [kind.name for kind in all_games()]
+    assert {"pepper", "hot_pepper", "hearts"} < set(found) < set(game_names())
+    all_games.cache_clear()
+
+
+def test_what_no_game_can_be_called_is_ignored_and_the_package_can_be_imported(tmp_path: Path) -> None:
+    """A blank in the name of an entry point was gymnasium's error at ``import trick_envs``."""
+    code = "import trick_envs, gymnasium; assert 'trick_envs/HotPepper-v1' in gymnasium.registry"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+    )  # fmt: skip
+    assert "plug_in:HOT_PEPPER is ignored, because 'Two Words' is no lower-case word" in done.stderr
 
 
 @pytest.mark.parametrize("first", ["training.commands", "trick_envs.cli"])

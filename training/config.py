@@ -20,11 +20,12 @@ from trick_envs.engine.game import Game
 from trick_envs.engine.registry import game_names, load_game
 from trick_envs.errors import InputError
 from trick_envs.evaluation.seeds import MAX_RUN_SEED
+from trick_envs.files import LARGEST
 
 MAX_BYTES, MAX_DEPTH = 64_000, 8  # of a YAML text
 MAX_SAMPLES = 1 << 24  # between two updates: gigabytes of observations
 MAX_DEALS = 1_000_000
-Positive = Annotated[int, Field(ge=1)]
+Positive = Annotated[int, Field(ge=1, le=LARGEST)]
 Deals = Annotated[int, Field(ge=1, le=MAX_DEALS)]
 Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
 
@@ -32,7 +33,7 @@ Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
 class RunConfig(BaseModel):
     """One training run. Unknown keys and values of a wrong type are errors."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 
     game: str = Field(description="the game, such as pepper")
     num_players: Positive | None = Field(None, description="seats; the default is the game's own")
@@ -186,7 +187,8 @@ class _Loader(yaml.SafeLoader):
         return node
 
     def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
-        keys = [(key.tag, key.value) for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
+        pairs = node.value if isinstance(node, yaml.MappingNode) else []  # or the parser says what it is
+        keys = [(key.tag, key.value) for key, _ in pairs if isinstance(key, yaml.ScalarNode)]
         twice = [key for key, times in Counter(keys).items() if times > 1]
         if twice:  # YAML forbids it, PyYAML takes the last
             raise InputError(f"expected {twice[0][1]!r:.60} once")

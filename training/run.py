@@ -34,6 +34,7 @@ from training.self_play import SelfPlayPPO, SelfPlayVecEnv, one_thread, self_pla
 from trick_envs.agents import make_agent
 from trick_envs.agents.spec import runs_code
 from trick_envs.cli.progress import progress_bar
+from trick_envs.discovery import load_point
 from trick_envs.engine.game import Game
 from trick_envs.errors import InputError, TrickEnvsError
 from trick_envs.evaluation.duplicate import Result, evaluate, make_result, margins_of, play_points, results_table
@@ -316,10 +317,7 @@ def load_callback(named: str) -> BaseCallback:
     Raises:
         ValueError: if there is none.
     """
-    try:
-        made: Any = EntryPoint(name=named, value=named, group="").load()
-    except (ImportError, AttributeError, ValueError) as error:
-        raise InputError(f"--callback {named}: expected package.module:Class ({error})") from None
+    made: Any = load_point(EntryPoint(name="--callback", value=named, group=""))
     found = made() if callable(made) else made
     if not isinstance(found, BaseCallback):
         raise InputError(f"--callback {named}: expected a BaseCallback of Stable-Baselines3, not {found!r}")

@@ -17,6 +17,9 @@ from importlib.machinery import PathFinder
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
+
+from trick_envs.errors import InputError
 
 GAMES, AGENTS, COMMANDS = "trick_envs.games", "trick_envs.agents", "trick_envs.commands"
 
@@ -32,15 +35,36 @@ def built_in_games() -> tuple[str, ...]:
 def plug_ins(group: str) -> dict[str, EntryPoint]:
     """The entry points of installed packages in a group, by name; built-in games keep their names.
 
-    Warns of a name that is taken already.
+    Warns of a name that is taken already, and of one that no game can have.
     """
     taken, found = built_in_games() if group == GAMES else (), dict[str, EntryPoint]()
     for point in entry_points(group=group):
-        if point.name in taken or found.get(point.name, point) != point:
-            warnings.warn(f"{group}: {point.value} is ignored, because {point.name!r} is taken already", stacklevel=2)
+        why = "is taken already" if point.name in taken or found.get(point.name, point) != point else ""
+        if group == GAMES and not is_name(point.name):
+            why = "is no lower-case word"
+        if why:
+            warnings.warn(f"{group}: {point.value} is ignored, because {point.name!r} {why}", stacklevel=2)
         else:
             found[point.name] = point
     return found
+
+
+def is_name(name: object) -> bool:
+    """Whether a game may be called so: ids in registries and names of modules are made of it."""
+    return isinstance(name, str) and name.isidentifier() and name == name.lower()
+
+
+def load_point(point: EntryPoint) -> Any:
+    """What an entry point names.
+
+    Raises:
+        ValueError: if there is no such thing, or its module raises anything; says what.
+    """
+    try:
+        return point.load()
+    except (Exception, SystemExit) as error:  # a module of others may do anything
+        told = f"{point.value!r} cannot be loaded: {type(error).__name__}: {error}"
+        raise InputError(told if point.value == point.name else f"{point.name!r}: {told}") from error
 
 
 def declaration_of(game: str) -> EntryPoint | None:

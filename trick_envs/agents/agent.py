@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import signature
 from typing import Protocol, TypeAlias, cast
 
 import numpy as np
@@ -120,17 +121,30 @@ def ask(
     return action_numbers(named, len(states), f"player {getattr(agent, 'name', agent)}")
 
 
-def checked_agent(agent: object, where: str) -> Agent:
-    """What somebody calls a player, if it has what every ``Agent`` has.
+def takes_two(function: object) -> bool:
+    """Whether it can be called with two arguments, as far as one can tell."""
+    try:
+        signature(cast(Callable[..., object], function)).bind(None, None)
+    except TypeError:
+        return False
+    except ValueError:  # some builtins do not tell their arguments
+        pass
+    return True
+
+
+def checked_agent(agent: object, where: str, only_acts: bool = False) -> Agent:
+    """What somebody calls a player, if it has what every ``Agent`` has, or with ``only_acts`` an ``act``.
 
     Raises:
         TypeError: if it lacks anything; says so after ``where``.
     """
-    acts = all(callable(getattr(agent, method, None)) for method in ("act", "seed"))
-    if isinstance(agent, type) or not acts or not isinstance(getattr(agent, "name", None), str):
+    fits = not isinstance(agent, type) and callable(getattr(agent, "act", None))
+    if not only_acts:
+        fits = fits and callable(getattr(agent, "seed", None)) and isinstance(getattr(agent, "name", None), str)
+    if not fits:
+        more = "" if only_acts else ", seed(seed) and a name"
         raise InputTypeError(
-            f"{where}: expected an agent with act(observations, action_masks, states), seed(seed) and a name, "
-            f"not {agent!r}"
+            f"{where}: expected an agent with act(observations, action_masks, states){more}, not {agent!r}"
         )
     return cast(Agent, agent)
 

@@ -28,7 +28,7 @@ from trick_envs.engine.game import Game
 from trick_envs.engine.play_log import layout_of
 from trick_envs.engine.registry import load_game
 from trick_envs.errors import InputError, InputTypeError, MissingExtraError
-from trick_envs.files import replacing
+from trick_envs.files import replacing, try_to_write
 
 try:
     import onnx
@@ -64,13 +64,18 @@ def export_policy(policy: Any, game: Any, path: str | os.PathLike[str], run: dic
 
     Raises:
         ImportError: without torch, onnx, onnxscript or onnxruntime.
-        TypeError: if ``policy`` or ``game`` is none of these.
+        TypeError: if ``policy``, ``game`` or ``run`` is none of these.
         ValueError: if the module does not take or return what is said above, or the file computes something else than
             the module.
     """
     played, target = _game(game), Path(path)
     observation = _observation(game, played)
     size = layout_of(played, observation).size
+    try:
+        about = json.dumps(policy_metadata(played, run or {}, observation))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InputTypeError(f"run: expected what JSON can hold: {error}") from None
+    try_to_write(target)
     network = _Exported(_network(policy, played, size))
     observations, masks = _positions(played, observation)
     with _for_inference(network):
@@ -81,8 +86,7 @@ def export_policy(policy: Any, game: Any, path: str | os.PathLike[str], run: dic
                 "the module's", alone, (expected[0][rows], expected[1][rows]), masks[rows], "when asked with fewer rows"
             )
         model = _to_onnx(network, played, size)
-    about = policy_metadata(played, run or {}, observation)
-    onnx.helper.set_model_props(model, {METADATA_KEY: json.dumps(about)})
+    onnx.helper.set_model_props(model, {METADATA_KEY: about})
     content = model.SerializeToString()
     found = PolicyAgent(target, played, content=content).evaluate(observations, masks)
     _same("the exported file's", found, expected, masks, "from the module's")
@@ -313,7 +317,10 @@ def _for_inference(module: torch.nn.Module) -> Iterator[None]:
     if any(each.is_meta for each in (*module.parameters(), *module.buffers())):
         raise InputError("the module has weights without numbers (on the device meta): load them first")
     modes = {part: part.training for part in module.modules()}
-    module.to("cpu").eval()
+    try:
+        module.to("cpu").eval()
+    except Exception as error:  # NotImplementedError of what torch.export has made
+        raise InputError(f"the module has no mode for inference ({type(error).__name__}: {error})") from error
     try:
         yield
     finally:
@@ -340,6 +347,8 @@ def _to_onnx(network: _Exported, game: Game, size: int) -> Any:
             )
     except Exception as error:
         cause = (str(error.__cause__ or error).splitlines() or [""])[0]
+        if any(isinstance(part, torch.jit.ScriptModule) for part in network.modules()):
+            cause = "it holds TorchScript of torch.jit.script: expected the module that this was made from"
         raise InputError(f"torch.export cannot follow the module ({type(error).__name__}: {cause})") from error
     assert program is not None
     model = program.model_proto

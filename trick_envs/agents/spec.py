@@ -28,14 +28,14 @@ from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import TypeAlias
 
-from trick_envs.agents.agent import Agent, checked_agent
+from trick_envs.agents.agent import Agent, checked_agent, takes_two
 from trick_envs.agents.greedy import GreedyAgent
 from trick_envs.agents.pretrained import PRETRAINED, pretrained_policy
 from trick_envs.agents.random import RandomAgent
-from trick_envs.discovery import AGENTS, plug_ins
+from trick_envs.discovery import AGENTS, load_point, plug_ins
 from trick_envs.engine.game import Game
 from trick_envs.engine.rng import checked_seed
-from trick_envs.errors import InputError
+from trick_envs.errors import InputError, TrickEnvsError
 
 METHODS = ("pimc", "ismcts", "cheat")
 PROGRAM = "program:"
@@ -193,7 +193,13 @@ def _from_outside(spec: str, game: Game, seed: int) -> Agent:
             "policy.onnx or 'pretrained' (':sample' behind it draws from its distribution instead of playing its best "
             "action, '+ismcts:100' searches), 'program:PATH', 'llm:MODEL@URL', or 'package.module:function'"
         )
-    return checked_agent(factory(game, seed), spec)
+    try:
+        agent = factory(game, seed)
+    except TrickEnvsError:
+        raise
+    except Exception as error:  # code of others
+        raise InputError(f"{spec}: {type(error).__name__}: {error}") from error
+    return checked_agent(agent, spec)
 
 
 def _plug_in(spec: str) -> Callable[[Game, int], object] | None:
@@ -203,10 +209,7 @@ def _plug_in(spec: str) -> Callable[[Game, int], object] | None:
         if not _IMPORT.fullmatch(spec):
             return None
         point = EntryPoint(name=spec, value=spec, group=AGENTS)
-    try:
-        found = point.load()
-    except (ImportError, AttributeError) as error:
-        raise InputError(f"{spec!r}: {error}") from error
-    if not callable(found):
+    found = load_point(point)
+    if not callable(found) or not takes_two(found):
         raise InputError(f"{spec!r}: expected a function (game, seed) -> agent, not {found!r}")
     return found

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trick_envs.agents.pretrained import load_manifest, manifest_file, pretrained_file, pretrained_players
-from trick_envs.engine.registry import game_names, game_type, load_game
+from trick_envs.engine.registry import all_games, load_game
 from trick_envs.errors import InputError
 from trick_envs.evaluation.duplicate import Result
 from trick_envs.interfaces.describe import number_range
@@ -22,11 +22,10 @@ def games_table() -> Table:
     table = Table(title="trick_envs")
     for column in ("game", "title", "players", "actions", "observation", "deals", "options"):
         table.add_column(column, no_wrap=column in ("game", "players", "deals"))
-    for name in game_names():
-        game = game_type(name)
-        tables = [load_game(name, players) for players in game.players]
+    for game in all_games():
+        tables = [load_game(game.name, players) for players in game.players]
         table.add_row(
-            name,
+            game.name,
             game.title,
             number_range([one.num_players for one in tables]),
             number_range([one.num_actions for one in tables]),
@@ -42,9 +41,7 @@ def policies_table() -> Table:
     from rich.box import SIMPLE
     from rich.table import Table
 
-    files = [
-        pretrained_file(game, players) for game in map(game_type, game_names()) for players in pretrained_players(game)
-    ]
+    files = [pretrained_file(game, players) for game in all_games() for players in pretrained_players(game)]
     manifests = [load_manifest(file) for file in files]
     ladders = [_ladder(file, manifest) for file, manifest in zip(files, manifests, strict=True)]
     rungs = list(dict.fromkeys(result.opponent for ladder in ladders for result in ladder))

@@ -130,10 +130,11 @@ def arena(
     """Measure players against each other, every pair on duplicate deals."""
     import matplotlib  # noqa: F401  (before anything is played)
 
-    from trick_envs.engine.registry import game_names, load_game
+    from trick_envs.engine.registry import all_games, load_game
     from trick_envs.evaluation.arena import make_plan
 
-    loaded = [load_game(name, num_players, 1) for name in (game_names() if game == "all" else (game,))]
+    names = [kind.name for kind in all_games()] if game == "all" else [game]
+    loaded = [load_game(name, num_players, 1) for name in names]
     purpose = split.purpose
     plans = [make_plan(one, players, deals, half_width, seed, purpose) for one in loaded]
     with resumable_arena():

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from trick_envs.discovery import is_name
 from trick_envs.engine.arguments import is_whole
 from trick_envs.engine.cards import Deck
 from trick_envs.engine.observation import Block, Layout
@@ -72,7 +73,7 @@ def wrong(game: GameType, attribute: str, found: Any, expected: str) -> InputErr
 
 
 def _check_names(game: GameType) -> None:
-    if not isinstance(game.name, str) or not game.name.isidentifier() or game.name != game.name.lower():
+    if not is_name(game.name):
         raise wrong(game, "name", game.name, "a lower-case word such as 'pepper' or 'zaraba22'")
     if not isinstance(game.title, str) or not game.title.strip():
         raise wrong(game, "title", game.title, "the full name, for display")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copyreg
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from inspect import Parameter, signature
@@ -10,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from trick_envs.discovery import declaration_of, game_names, version_of
+from trick_envs.discovery import declaration_of, game_names, load_point, version_of
 from trick_envs.engine.arguments import is_whole, unknown_argument, whole_number
 from trick_envs.engine.declaration import MAX_DEALS, wrong
 from trick_envs.engine.game import GAMES_BY_NAME, Game, GameType
 from trick_envs.engine.state import MAX_PLAYERS
-from trick_envs.errors import InputError, InputTypeError
+from trick_envs.errors import InputError, InputTypeError, TrickEnvsError
 
-__all__ = ["game_names", "game_type", "load_game", "load_game_again", "load_game_for"]
+__all__ = ["all_games", "game_names", "game_type", "load_game", "load_game_again", "load_game_for"]
 
 
 @cache
@@ -25,18 +26,30 @@ def game_type(name: str) -> GameType:
     """The declaration of a game.
 
     Raises:
-        ValueError: if there is no such game; lists the games.
+        ValueError: if there is no such game, lists the games; if a plug-in cannot be loaded.
         TypeError: if an installed plug-in is not a game of this name.
     """
     if (declared := declaration_of(name)) is None:
         raise InputError(f"there is no game {name!r}: choose one of {', '.join(game_names())}")
-    found = declared.load()
+    found = load_point(declared)
     if not isinstance(found, GameType) or found.name != name:
         raise InputTypeError(f"{name}: expected a GameType with this name, not {found!r}")
     if found.version != version_of(name):
         raise wrong(found, "version", found.version, "a number written in the module that the entry point names")
     GAMES_BY_NAME[name] = found
     return found
+
+
+@cache
+def all_games() -> tuple[GameType, ...]:
+    """The declarations of all games; a plug-in's that cannot be loaded is a warning."""
+    found = []
+    for name in game_names():
+        try:
+            found.append(game_type(name))
+        except TrickEnvsError as error:
+            warnings.warn(f"a game is missing: {error}", stacklevel=2)
+    return tuple(found)
 
 
 def load_game(name: str, num_players: int | None = None, num_deals: int | None = None, **options: Any) -> Game:

@@ -15,7 +15,7 @@ import numpy as np
 
 from trick_envs.agents import make_agent
 from trick_envs.engine.batch import BatchEnv
-from trick_envs.engine.registry import game_names, game_type, load_game
+from trick_envs.engine.registry import all_games, game_type, load_game
 from trick_envs.errors import InputError
 from trick_envs.evaluation.bench_peers import peers
 from trick_envs.evaluation.bench_start import start_times
@@ -84,7 +84,7 @@ def run_bench(only: Sequence[str], games: Sequence[str], console: Console) -> di
 
 def _tables(games: Sequence[str]) -> list[tuple[str, int]]:
     found = []
-    for asked in games or [f"{game}-{game_type(game).default_players}" for game in game_names()]:
+    for asked in games or [f"{kind.name}-{kind.default_players}" for kind in all_games()]:
         game, dash, players = asked.rpartition("-")
         if dash and players.isdigit():
             found.append((game, load_game(game, int(players)).num_players))

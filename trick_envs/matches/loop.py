@@ -62,7 +62,7 @@ def play_match(
 def finish_match(match: Match, agents: Mapping[int, Agent]) -> None:
     """Plays a match to its end, with a player for every seat."""
     for seat in range(match.game.num_players):
-        checked_agent(agents.get(seat), f"player of seat {seat}")
+        checked_agent(agents.get(seat), f"player of seat {seat}", only_acts=True)
     while not match.over:
         match.step(choose_action(match, agents[match.seat]))
 

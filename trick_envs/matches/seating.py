@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from copy import deepcopy
-from inspect import signature
 from os import PathLike, fspath
 from typing import cast
 
@@ -12,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trick_envs.agents import Agent, make_agent
-from trick_envs.agents.agent import ask
+from trick_envs.agents.agent import ask, takes_two
 from trick_envs.engine.arguments import action_numbers, number_among, seat_number
 from trick_envs.engine.copies import OwnArrays
 from trick_envs.engine.game import Game
@@ -140,7 +139,7 @@ def _checked_player(opponent: object) -> Agent | PlayerFunction:
         ValueError: for anything else.
     """
     is_class, hint = isinstance(opponent, type), ""
-    if not is_class and (hasattr(opponent, "act") or _takes_two(opponent)):
+    if not is_class and (hasattr(opponent, "act") or takes_two(opponent)):
         return cast(Agent | PlayerFunction, opponent)
     if is_class:
         hint = ", which is a class: pass an object of it"
@@ -150,17 +149,6 @@ def _checked_player(opponent: object) -> Agent | PlayerFunction:
         "opponents: expected a spec such as 'greedy' or the path of a policy, an agent, or a function "
         f"(observations, action_masks) -> actions, not {opponent!r}{hint}"
     )
-
-
-def _takes_two(function: object) -> bool:
-    """Whether it can be called with observations and masks, as far as one can tell."""
-    try:
-        signature(cast(Callable[..., object], function)).bind(None, None)
-    except TypeError:
-        return False
-    except ValueError:  # some builtins do not tell their arguments
-        pass
-    return True
 
 
 def illegal_mode(illegal: str) -> int:

@@ -13,7 +13,7 @@ import pyspiel
 
 from trick_envs.engine.game import Game
 from trick_envs.engine.positions import places, trick_in, visible_cards
-from trick_envs.engine.registry import game_names, game_type, load_game
+from trick_envs.engine.registry import all_games, game_type, load_game
 from trick_envs.errors import InputError
 from trick_envs.interfaces.openspiel.position import CHANCE, TERMINAL, Position, moves
 from trick_envs.interfaces.openspiel.variant import NAMES, SIZES, Variant, all_open, load_variant
@@ -244,7 +244,7 @@ def _register(name: str, is_small: bool) -> type[DealGame]:
     return found
 
 
-_FULL = {name: _register(name, False) for name in game_names()}
+_FULL = {kind.name: _register(kind.name, False) for kind in all_games()}
 _SMALL = {name: _register(name, True) for name in NAMES}
 
 

@@ -16,7 +16,7 @@ from trick_envs.engine.build.kernels import Kernels
 from trick_envs.engine.build.twin import call
 from trick_envs.engine.cards import Deck
 from trick_envs.engine.game import Game, GameType
-from trick_envs.engine.registry import game_names, game_type, load_game
+from trick_envs.engine.registry import all_games, game_type, load_game
 from trick_envs.engine.state import States, copy_states
 from trick_envs.errors import InputError
 
@@ -29,7 +29,7 @@ def all_open(game: GameType) -> bool:
     return not game.hands_seen and all(place.open or name == "hand" for name, place in game.places.items())
 
 
-NAMES = tuple(name for name in game_names() if all_open(game_type(name)))  # of the games that have variants
+NAMES = tuple(kind.name for kind in all_games() if all_open(kind))  # of the games that have variants
 
 
 class Variant(Game):

@@ -11,7 +11,7 @@ from starlette.responses import HTMLResponse, Response
 
 from trick_envs.agents.pretrained import pretrained_players
 from trick_envs.engine.game import Game
-from trick_envs.engine.registry import game_names, game_type, load_game
+from trick_envs.engine.registry import all_games, game_type, load_game
 from trick_envs.engine.state import fields
 from trick_envs.play.characters import character
 from trick_envs.play.guides import guide_data
@@ -53,7 +53,7 @@ async def card_picture(request: Request) -> Response:
 async def icon_picture(request: Request) -> Response:
     """A mark of a game's rows."""
     asked = request.path_params
-    if asked["game"] not in game_names():
+    if asked["game"] not in [kind.name for kind in all_games()]:
         raise ApiError(404, "there is no such game")
     picture = icon_svg(asked["game"], asked["icon"][:20])
     return Response(picture, media_type="image/svg+xml", headers={"cache-control": "max-age=86400"})
@@ -93,8 +93,8 @@ def choices(first: str, language: str) -> Any:
     return {
         "first": first,
         "efforts": EFFORTS,
-        "names": [character(seat) for seat in range(max(max(game_type(name).players) for name in game_names()))],
-        "games": [about_type(name, language) for name in game_names()],
+        "names": [character(seat) for seat in range(max(max(kind.players) for kind in all_games()))],
+        "games": [about_type(kind.name, language) for kind in all_games()],
     }
 
 
