@@ -51,6 +51,7 @@ def _later(name: str) -> Iterator[None]:
 
 
 import numba  # noqa: E402
+from llvmlite import binding  # noqa: E402
 from numba.core import codegen, compiler, serialize  # noqa: E402
 from numba.core.compiler_lock import global_compiler_lock  # noqa: E402
 from numba.core.registry import cpu_target  # noqa: E402
@@ -66,7 +67,19 @@ _OPTIONS = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 
 
 class _Linked(codegen.JITCodeLibrary):
-    """The code of a function that only compiled code calls: not optimised, and no machine code."""
+    """The code of a function that only compiled code calls: no machine code."""
+
+    def _optimize_functions(self, module: Any) -> None:
+        """Makes it smaller, no more: it is optimised with the kernel that it becomes part of."""
+        module.data_layout = self._codegen._data_layout
+        builder, passes = self._codegen._pass_builder(), binding.create_new_function_pass_manager()
+        passes.add_sroa_pass()
+        passes.add_simplify_cfg_pass()
+        passes.add_instruction_combine_pass()
+        passes.add_refprune_pass()
+        for function in module.functions:
+            if not function.is_declaration:
+                passes.run(function, builder)
 
     def finalize(self) -> None:
         for library in dict.fromkeys(self._linking_libraries):
