@@ -21,6 +21,7 @@ from trick_envs.engine.build import twin
 from trick_envs.engine.cards import WORD, Deck, members
 from trick_envs.engine.declaration import MAX_SUITS_AND_RANKS
 from trick_envs.engine.game import GAMES_BY_NAME
+from trick_envs.engine.kernels.batch import Games
 from trick_envs.errors import InputError
 
 MANY = 4096
@@ -119,8 +120,8 @@ def test_plain_python_gives_the_same_bits_at_the_limits(players: int) -> None:
         assert (seen == games.observations).all()
         assert (masks == games.action_masks).all()
         actions = chosen(masks, rng)
-        last = 0, seen, masks, seats, rewards, terminated, named
-        twin.call(plain["step_rows"], (states, game.template, every, actions, *last))
+        batch = Games(states, game.template, seen, masks, seats, rewards, terminated, named)
+        twin.call(plain["step_rows"], (batch, every, actions, 0))
         games.step(actions)
     assert terminated.all()
     assert (rewards == games.rewards).all()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
+from functools import cached_property
 from itertools import pairwise
 from math import inf
 from typing import Any
@@ -18,6 +19,7 @@ from trick_envs.engine.copies import OwnArrays
 from trick_envs.engine.game import Game
 from trick_envs.engine.history import Events, Recall
 from trick_envs.engine.interrupts import Interruptible, whole
+from trick_envs.engine.kernels.batch import Games
 from trick_envs.engine.play_log import PlayLog, layout_of, with_history
 from trick_envs.engine.positions import why_illegal
 from trick_envs.engine.registry import arguments_of, load_game_for
@@ -207,19 +209,21 @@ class BatchEnv(OwnArrays, Interruptible):
         self.rewards.fill(0)
         self.terminated.fill(False)
         step_rows = self.game.kernels.direct("step_rows")
-        self._share(
-            len(games),
-            lambda at: step_rows(
-                self._states, self._template, games[at], chosen[at], self._mode, self._seen, self.action_masks,
-                self.seats, self.rewards, self.terminated, self._allowed,
-            ),
-        )  # fmt: skip
+        self._share(len(games), lambda at: step_rows(self._arrays, games[at], chosen[at], self._mode))
         self._allowed_known |= games is self._all
         if self._log is not None:
             ended = self.terminated[games]
             self._log.follow(self._states, games[~ended])
             self._log.begin_matches(self._states, games[ended])
             self._show_history(games)
+
+    @cached_property
+    def _arrays(self) -> Games:
+        """What a step reads and writes; a copy has its own."""
+        return Games(
+            self._states, self._template, self._seen, self.action_masks, self.seats, self.rewards, self.terminated,
+            self._allowed,
+        )  # fmt: skip
 
     def _first_illegal(self, games: npt.NDArray[np.int64], actions: npt.NDArray[np.int64]) -> int:
         """The first place of an action that is not legal in its game, or -1."""
@@ -231,7 +235,7 @@ class BatchEnv(OwnArrays, Interruptible):
         return -1
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_pool"}
+        return {name: value for name, value in self.__dict__.items() if name not in ("_pool", "_arrays")}
 
     def _show_history(self, games: npt.NDArray[np.int64]) -> None:
         if self._log is not None:

@@ -13,7 +13,7 @@ from trick_envs.engine.arguments import reward_mode
 from trick_envs.engine.copies import OwnArrays
 from trick_envs.engine.deal import BY_THE_RULES, Deal
 from trick_envs.engine.game import Game
-from trick_envs.engine.kernels.seats import END_MATCH, RAISE, UNFINISHED
+from trick_envs.engine.kernels.seats import END_MATCH, RAISE, UNFINISHED, SeatGames
 from trick_envs.engine.play_log import NotedPlays, PlayLog, layout_of, with_history
 from trick_envs.engine.positions import why_illegal
 from trick_envs.engine.rng import fresh_seed
@@ -25,7 +25,7 @@ from trick_envs.interfaces.options import SeatOptions
 from trick_envs.matches.seating import Opponents, checked_seat, illegal_mode
 
 NO_ACTIONS = np.zeros(0, np.int64)
-_BOUND = ("_play_rows", "_observe_rows", "_first_illegal")  # by ``_bind``; they cannot be pickled
+_BOUND = ("_play_rows", "_observe_rows", "_first_illegal", "_games")  # by ``_bind``; they cannot be pickled
 
 
 class Learners(OwnArrays):
@@ -70,10 +70,14 @@ class Learners(OwnArrays):
         self._bind()
 
     def _bind(self) -> None:
-        """Takes the kernels that every step calls; before every match, because machine code may have come."""
+        """Takes what every step calls; before every match, because machine code may have come."""
         direct = self.game.kernels.direct
         self._play_rows, self._observe_rows = direct("play_rows"), direct("observe_rows")
         self._first_illegal = direct("first_illegal")
+        self._games = SeatGames(
+            self.states, self.seats, self.opponents.players, self._streams, self.over, self._waiting,
+            self.plays.array.reshape(-1), self.plays.length,
+        )  # fmt: skip
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name not in _BOUND}
@@ -183,11 +187,7 @@ class Learners(OwnArrays):
 
     def _play(self, rows: Numbers, actions: Numbers, rewards: npt.NDArray[np.float64]) -> None:
         while True:
-            plays = self.plays
-            stopped = self._play_rows(
-                self.states, rows, actions, self.seats, self.opponents.players, self._streams, self._mode,
-                self._illegal, rewards, self.over, self._waiting, plays.array.reshape(-1), plays.length,
-            )  # fmt: skip
+            stopped = self._play_rows(self._games, rows, actions, self._mode, self._illegal, rewards)
             if stopped:
                 self._go_on(rows)
             if self.log is not None:
@@ -199,6 +199,7 @@ class Learners(OwnArrays):
     def _go_on(self, rows: Numbers) -> None:
         """A deal has ended, or there is no room to note the next play."""
         self.plays.make_room()
+        self._bind()
         if self._given and self.states["deal_number"][0] != self._deal:
             self._deal_given()
 

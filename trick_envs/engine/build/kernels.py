@@ -299,4 +299,6 @@ class Switch:
 def _records(arguments: Sequence[Any]) -> int:
     """How many games a call is about."""
     first = arguments[0] if arguments else None
+    if isinstance(first, tuple):
+        first = first[0]
     return len(first) if isinstance(first, np.ndarray) else 1

@@ -177,15 +177,19 @@ class PlainStates:
 _NARROW = frozenset("bBhHiI")
 
 
-def _argument(value: Any) -> Any:
+def _argument(value: Any, records: dict[int, PlainStates]) -> Any:
+    """What plain Python gets for an argument; ``records`` has the arrays of records so far, by ``id``."""
     if isinstance(value, np.ndarray):
         if value.dtype.names is not None:
-            return PlainStates(value)
+            if id(value) not in records:
+                records[id(value)] = PlainStates(value)
+            return records[id(value)]
         if value.ndim == 1 and value.dtype.char in _NARROW:
             return memoryview(value)  # type: ignore[arg-type]  # its numbers are Python's
         return value
     if isinstance(value, tuple):
-        return type(value)(*map(_argument, value)) if hasattr(value, "_fields") else tuple(map(_argument, value))
+        each = [_argument(one, records) for one in value]
+        return type(value)(*each) if hasattr(value, "_fields") else tuple(each)
     return value.item() if isinstance(value, np.generic) else value
 
 
@@ -200,10 +204,8 @@ def call(function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
 
     If it raises, no record has changed.
     """
-    seen: dict[int, Any] = {}
-    taken = [seen.setdefault(id(each), _argument(each)) for each in arguments]
-    result = function(*taken)
-    for each in seen.values():
-        if type(each) is PlainStates:
-            each.write_back()
+    records: dict[int, PlainStates] = {}
+    result = function(*(_argument(each, records) for each in arguments))
+    for each in records.values():
+        each.write_back()
     return _result(result)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from trick_envs.engine.build import kernel
 from trick_envs.engine.cards import WORD, cards, has
 from trick_envs.engine.hooks import TWO_PACKS, legal
@@ -45,26 +47,27 @@ AHEAD = 8  # rows that vectors written at the end of one may reach
 REACH = 4 * SLACK  # bytes
 
 
-@kernel(called=True)
-def step_rows(
-    states: States,
-    template: FixedStates,
-    env_ids: Numbers,
-    actions: Numbers,
-    mode: int,
-    observations: ByteRows,
-    masks: ByteRows,
-    seats: Numbers,
-    rewards: FloatRows,
-    terminated: Flags,
-    allowed: NumberRows,
-) -> None:
-    """Plays a legal action in each of these records, starts the next match where one ended, and writes observations.
+class Games(NamedTuple):
+    """What a step of many games reads and writes: arrays with a row per game, and how a match begins."""
 
-    ``allowed`` gets the actions that are legal now, as sets.
-    ``rewards`` and ``terminated`` are 0 before, and stay so where no deal and no match ends. Where the next ``AHEAD``
-    rows are written after this one, in their order, whole vectors go straight to their place, and may overwrite them.
+    states: States
+    template: FixedStates
+    observations: ByteRows
+    masks: ByteRows
+    seats: Numbers  # to act
+    rewards: FloatRows  # 0 before the step, and still where no deal has ended
+    terminated: Flags  # false before the step, and still where no match has ended
+    allowed: NumberRows  # the legal actions, as sets
+
+
+@kernel(called=True)
+def step_rows(games: Games, env_ids: Numbers, actions: Numbers, mode: int) -> None:
+    """Plays a legal action in each of these games, starts the next match where one ended, and writes observations.
+
+    Where the next ``AHEAD`` rows are written after this one, in their order, whole vectors go straight to their place,
+    and may overwrite them.
     """
+    states, template, observations, masks, seats, rewards, terminated, allowed = games
     count, size, kinds = env_ids.shape[0], observations.shape[1], masks.shape[1]
     wide = size * AHEAD >= REACH and kinds * AHEAD >= REACH
     all_seen, all_masks = observations.reshape(observations.size), masks.reshape(masks.size)

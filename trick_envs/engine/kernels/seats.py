@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from trick_envs.engine.build import kernel
@@ -82,38 +84,46 @@ def note_play(state: State, action: int, plays: Numbers, at: int) -> None:
     plays[at + 4] = state.tricks
 
 
+class SeatGames(NamedTuple):
+    """Games with a learner each: arrays with a row per game, and who plays the other seats.
+
+    Attributes:
+        states: the positions.
+        seats: where the learners sit.
+        opponents: who plays the seats from the learner's left neighbour on.
+        streams: the random numbers of random players.
+        over: whether the match has ended, regularly or by an illegal action.
+        waiting: the number of the Python agent that has to act, else ``SETTLED`` or ``UNFINISHED``.
+        plays: ``(games, room, NOTED)`` in one row: every play is noted here. Without room, none is.
+        noted: how many plays are noted.
+    """
+
+    states: States
+    seats: Numbers
+    opponents: Numbers
+    streams: Streams
+    over: Flags
+    waiting: Numbers
+    plays: Numbers
+    noted: Numbers
+
+
 @kernel(called=True)
-def play_rows(
-    states: States,
-    rows: Numbers,
-    actions: Numbers,
-    seats: Numbers,
-    opponents: Numbers,
-    streams: Streams,
-    mode: int,
-    illegal: int,
-    rewards: Reals,
-    over: Flags,
-    waiting: Numbers,
-    plays: Numbers,
-    noted: Numbers,
-) -> int:
+def play_rows(games: SeatGames, rows: Numbers, actions: Numbers, mode: int, illegal: int, rewards: Reals) -> int:
     """Plays in each of these rows until its learner or a Python agent is to act, or the match is over.
 
     Where plays are noted, it also stops at the end of a deal, and where there is no room for more. Returns how many
     games have stopped for that, or have no room for the next play.
 
     Args:
-        rows: indices into the other arrays, which have one entry per game.
+        games: all games.
+        rows: which of them.
         actions: one per row, for the seat to act; empty, if only opponents have to act.
-        seats: where the learners sit.
-        opponents: who plays the seats from the learner's left neighbour on.
-        rewards: what the learners get is added here.
-        over: set where the match has ended, regularly or by an illegal action.
-        waiting: set to the number of the Python agent that has to act, else to ``SETTLED`` or ``UNFINISHED``.
-        plays: an array ``(games, room, NOTED)`` in one row: every play is noted here. Without room, none is.
-        noted: how many plays are noted, by game.
+        mode: what rewards are.
+        illegal: what an illegal action does.
+        rewards: what the learners get is added here, one for each of all games.
     """
+    states, seats, opponents, streams, over, waiting, plays, noted = games
     pays = np.zeros(MAX_PLAYERS, np.float64)
     room, stopped = plays.shape[0] // (NOTED * noted.shape[0]), 0
     for k in range(rows.shape[0]):
