@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import tomllib
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
@@ -19,10 +18,9 @@ from trick_envs.engine.registry import game_names, game_type, load_game
 from trick_envs.engine.state import FOLLOW, PHASES
 from trick_envs.errors import InputError
 from trick_envs.play.guides import guide_data
-from trick_envs.play.web import http
 from trick_envs.view import guide as guides
 from trick_envs.view.guide import FILE, WIDTH, guide_markdown, guide_of, rule_svg, rule_words
-from trick_envs.view.messages import languages, messages
+from trick_envs.view.messages import languages
 from trick_envs.view.pen import Text, measure
 from trick_envs.view.words import signed
 
@@ -189,34 +187,6 @@ def test_a_translated_guide_is_drawn_with_the_letters_of_the_system(name):
 def test_what_has_no_translation_is_english():
     assert guide_of("hearts", "ja") is guide_of("hearts")
     assert languages() == ("en", "ja")
-
-
-def test_every_message_that_is_asked_for_is_there_and_every_one_is_asked_for():
-    tables = [
-        {
-            (section, key): sorted(re.findall(r"[{]\w+[}]", text))
-            for section, told in messages(language).items()
-            for key, text in told.items()
-            if section != "declared"
-        }
-        for language in languages()
-    ]
-    assert all(one == tables[0] for one in tables)
-    package, sections = Path(guides.__file__).parents[1], "|".join(messages("en"))
-    text = {
-        kind: "\n".join(file.read_text(encoding="utf-8") for file in package.rglob(f"*.{kind}"))
-        for kind in ("py", "js", "html")
-    }
-    code = text["py"] + text["js"]
-    asked = set(re.findall(rf'"({sections})[.]((?!toml|html|js)\w+)"', code))
-    asked |= set(re.findall(rf"{{({sections})[.](\w+)}}", text["html"] + http.NOT_FOUND))
-    by_made_names = rf"[\"`]({sections})[.][$]?[{{]|messages[.]({sections})\[|\)\[\"({sections})\"\]"
-    made = {section for found in re.findall(by_made_names, code) for section in found}
-    assert asked <= set(tables[0]), asked - set(tables[0])
-    left = {(section, key) for section, key in tables[0] if section not in made and (section, key) not in asked}
-    assert not {(section, key) for section, key in left if (section, key.removeprefix("you_")) not in asked}
-    in_scripts = re.findall(rf"[\"`]({sections})[.][$\w]|messages[.]({sections})\[", text["js"])
-    assert {section for found in in_scripts for section in found if section} == set(http.SECTIONS)
 
 
 @every_guide

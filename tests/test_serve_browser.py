@@ -29,6 +29,7 @@ from trick_envs.agents import make_agent  # noqa: E402
 from trick_envs.agents.pretrained import pretrained_file  # noqa: E402
 from trick_envs.engine.registry import game_type, load_game  # noqa: E402
 from trick_envs.matches.loop import play_match  # noqa: E402
+from trick_envs.play.characters import NAMES  # noqa: E402
 from trick_envs.play.web import make_app  # noqa: E402
 from trick_envs.play.web.export import replay_page  # noqa: E402
 
@@ -324,6 +325,26 @@ def test_rules_are_japanese_in_a_japanese_browser(open_page, address):
     expect(page.locator("#lesson h3")).to_have_text("4つのマークは4つの株")
     expect(page.locator("#lesson img")).to_have_attribute("alt", re.compile("クラブのA、クラブの2"))
     assert page.locator("#lesson .rule").get_attribute("lang") == "ja"
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+
+
+def test_a_game_is_japanese_in_a_japanese_browser(open_page, address):
+    page = open_page(PHONE, has_touch=True, locale="ja-JP")
+    short_game(page, address)
+    page.get_by_role("button", name="ヒント").tap()
+    expect(page.locator("#note b")).to_contain_text("おすすめ")
+    known = {*NAMES, "trick", "envs", "random"}
+
+    def english() -> set[str]:
+        return set(re.findall(r"[A-Za-z]*[a-z]{3,}", page.inner_text("body"))) - known
+
+    assert english() == set()
+    page.get_by_role("button", name="その他").tap()
+    assert english() <= {"Enter", "Space"}  # keys
+    page.keyboard.press("Escape")
+    play_to_the_end(page, lambda: page.locator("#hand .legal").first.tap())
+    expect(page.locator("#summary")).to_contain_text("得点")
+    assert english() == set()
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
 
 

@@ -49,7 +49,7 @@ def counted(number: int, unit: str, what: str = "") -> str:
         what: their name, if the unit is ``suit``: see ``of_suit``.
     """
     words = said("counted.numbers").split()
-    told = words[number] if number < len(words) else number
+    told = words[number] if 0 <= number < len(words) else str(number).replace("-", "−")
     return said(f"counted.{'one_' if number == 1 else ''}{unit}", number=told, what=what)
 
 

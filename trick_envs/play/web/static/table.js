@@ -105,7 +105,7 @@ export class Table {
       const name = seat === null ? "" : this.frame.names[seat];
       const within = one.span && number >= start && number <= end;
       return h("span", { class: `station${seat === null ? "" : ` seat-${seat % COLOURS}`}${within ? ` within-${whose % COLOURS}` : ""}${number === start ? " first" : ""}${number === end ? " last" : ""}`, title: seat === null ? null : sentence(name) },
-        h("span", {}, seat === null ? `${number + 1}` : name.startsWith("player_") ? `${seat}` : name === said("words.you") ? sentence(name) : name[0]));
+        h("span", {}, seat === null ? `${number + 1}` : name.startsWith("player_") ? `${seat}` : name === said("words.you") ? said("page.you") : name[0]));
     }));
   }
 
