@@ -260,7 +260,7 @@ class Games:
             try:
                 session.same_cards = self.saved.share(played.id).name
             except OSError as error:
-                raise ApiError(409, f"the link cannot be written: {error.strerror or error}") from None
+                raise ApiError(409, said("refused.no_link", error=error.strerror or error)) from None
             session.save()
         return {"path": f"/same/{session.same_cards}"}
 
@@ -276,7 +276,7 @@ class Games:
         try:
             found = self.saved is not None and self.saved.delete(browser_of(request), name)
         except OSError as error:
-            raise ApiError(409, f"this game cannot be deleted: {error.strerror or error}") from None
+            raise ApiError(409, said("refused.no_delete", error=error.strerror or error)) from None
         if not found:
             raise ApiError(404, said("refused.not_yours"))
         with suppress(ApiError):

@@ -79,7 +79,7 @@ class Policies:
                 self.folder.mkdir(parents=True, exist_ok=True)
                 write_bytes(self._file(spec), content)
             except OSError as error:
-                raise ApiError(409, f"the policy cannot be kept: {error.strerror or error}") from None
+                raise ApiError(409, said("refused.not_kept", error=error.strerror or error)) from None
             self._kept.put(_Brought(spec, owners_of(request)))
         return {"spec": spec, "game": name, "players": players}
 
