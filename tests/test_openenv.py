@@ -23,6 +23,7 @@ import uvicorn
 import yaml
 from openenv.cli._validation import validate_multi_mode_deployment, validate_running_environment
 from openenv.core.generic_client import GenericEnvClient
+from test_interrupts import Stop, lines_in, lowest
 from websockets.sync.client import connect
 
 from trick_envs.cli.openenv import SPLITS
@@ -194,6 +195,23 @@ def test_settings_that_no_environment_has_are_refused_before_anything_is_served(
     env.reset(seed=1)
     with pytest.raises(InputError, match="answer"):
         env.step(CardAction(answer="x" * 100_001))
+
+
+def test_an_answer_that_is_interrupted_anywhere_is_in_the_state_or_asks_for_a_reset():
+    env = CardEnvironment("donguri", num_players=3, num_deals=1, opponents=lowest)
+
+    def call():
+        env.step(CardAction(answer=card))
+
+    card = env.reset(seed=1).legal[0]
+    for at in range(0, lines_in(call), 67):
+        card = env.reset(seed=1).legal[0]
+        Stop(at).during(call)
+        try:
+            seen = env.step(CardAction(answer="nonsense"))
+        except gymnasium.error.ResetNeeded:
+            continue
+        assert env.state.step_count == 1 + seen.decisions
 
 
 def test_the_folder_of_the_example_is_in_their_layout():

@@ -895,3 +895,10 @@ def test_calls_have_the_types_that_their_kernels_declare():
     assert len(used) >= 15
     for name, each in used.items():
         assert {found.entry_point for found in each.machine_code.overloads.values()} == {each.entry}, name
+
+
+def test_games_begin_without_docstrings() -> None:
+    """``python -OO`` has none: arguments are described from them, and importing ``pepper_v0`` was a KeyError."""
+    code = "from trick_envs import pepper_v0; env = pepper_v0.env(); env.reset(seed=1); print(env.agent_selection)"
+    done = subprocess.run([sys.executable, "-OO", "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("player_")

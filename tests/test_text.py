@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 from helpers import every_table, legal_of, make, play_randomly, step, twin_setup
+from test_interrupts import Stop, lines_in, lowest
 from test_twin_worlds import (
     WORLDS,
     hidden_swaps,
@@ -373,6 +374,41 @@ def test_the_loss_of_a_decision_is_that_of_the_search_with_its_noise():
     assert np.mean(losses) > 0.1  # the highest card is a bad one
     with pytest.raises(InputError, match="expected a search"):
         text_env(loss="greedy")
+
+
+def test_a_question_has_an_answer_only_while_a_match_goes_on():
+    """Before and after one, a text without a card was an AttributeError, and then an answer like any other."""
+    env = text_env(bad_answers="retry", num_deals=1).unwrapped
+    for _ in range(2):
+        with pytest.raises(gymnasium.error.ResetNeeded, match="no match is going on"):
+            env.step("nonsense")
+    _, info, over = *env.reset(seed=1), False
+    while not over:
+        *_, over, _, info = env.step(env.game.deck.names[int(info["action_mask"].argmax())])
+    for text in ("nonsense", env.game.deck.names[0]):
+        with pytest.raises(gymnasium.error.ResetNeeded, match="no match is going on"):
+            env.step(text)
+
+
+def test_an_answer_that_is_interrupted_anywhere_counts_whole_or_not_at_all():
+    env = text_env(bad_answers="retry", opponents=lowest, num_deals=1).unwrapped
+
+    def begin():
+        _, info = env.reset(seed=5)
+        return env.game.deck.names[int(info["action_mask"].argmax())]
+
+    for call in (lambda: env.step(begin.card), lambda: env.reset(seed=6)):
+        begin.card = begin()
+        for at in range(0, lines_in(call), 53):
+            begin.card = begin()
+            Stop(at).during(call)
+            try:
+                text, *_, info = env.step("nonsense")
+            except gymnasium.error.ResetNeeded:
+                continue
+            assert text.startswith(position_text(env.game, env.states, env.seat, env.history()))
+            assert info["decisions"] == len(env._own_cards())
+            assert info["bad_answers"] == 1
 
 
 def test_arguments_that_are_not_allowed_are_told():

@@ -106,7 +106,8 @@ def describe_arguments(name: str) -> str:
     listed["num_players"] = f"seats, {number_range(kind.players)}; {kind.default_players} by default."
     if len(kind.players) == 1:
         del listed["num_players"]
-    del listed["name"], listed["game"], listed["options"]
+    for own in ("name", "game", "options"):
+        listed.pop(own, None)  # python -OO has no docstrings
     for option, each in fields(kind.state).items():
         if each.default is not None:
             listed[option] = f"`True` or `False` (default `{each.default}`): {each.meaning}."

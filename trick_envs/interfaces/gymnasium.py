@@ -78,10 +78,14 @@ class SeatEnv(Interruptible, gymnasium.Env[Masked, np.int64]):
         Raises:
             ValueError: for an invalid seed, seat, dealer or deal.
         """
+        return self._reset(*self._checked(seed, options))
+
+    def _checked(self, seed: Any, options: dict[str, Any] | None) -> tuple[int | None, int, Sequence[Deal]]:
+        """The arguments of ``reset``: seed, seat and given deals."""
         chosen = dict(options or {})
         seat = checked_seat(chosen.pop("seat", None), self.game, "options['seat']")
         given = given_deals(self.game, chosen)
-        return self._reset(None if seed is None else checked_seed(seed), seat, given)
+        return None if seed is None else checked_seed(seed), seat, given
 
     @whole
     def _reset(self, seed: int | None, seat: int, given: Sequence[Deal]) -> tuple[Masked, Info]:
@@ -110,12 +114,15 @@ class SeatEnv(Interruptible, gymnasium.Env[Masked, np.int64]):
                 stopped the step before.
         """
         number, learners = action_number(action), self._learners
-        self._needs_complete()
-        if learners.over[0]:
-            raise ResetNeeded("no match is going on: call reset() first")
+        self._needs_match()
         actions = np.array([min(max(number, -_HUGE), _HUGE)])
         learners.check(learners.all, actions, "")
         return self._step(actions)
+
+    def _needs_match(self) -> None:
+        self._needs_complete()
+        if self._learners.over[0]:
+            raise ResetNeeded("no match is going on: call reset() first")
 
     @whole
     def _step(self, actions: npt.NDArray[np.int64]) -> tuple[Masked, float, bool, bool, Info]:

@@ -15,6 +15,7 @@ import numpy as np
 
 from trick_envs.discovery import gymnasium_id
 from trick_envs.engine.arguments import whole_number
+from trick_envs.engine.interrupts import Interruptible, whole
 from trick_envs.engine.rng import SEED_BITS, fresh_seed
 from trick_envs.errors import InputError, MissingExtraError, TrickEnvsError
 from trick_envs.interfaces.text import TextEnv
@@ -83,7 +84,7 @@ class CardState(State):
     points: float = 0.0
 
 
-class CardEnvironment(Environment[CardAction, CardObservation, CardState]):
+class CardEnvironment(Interruptible, Environment[CardAction, CardObservation, CardState]):
     """A game in words from one seat: one session of an OpenEnv server.
 
     Args:
@@ -139,6 +140,10 @@ class CardEnvironment(Environment[CardAction, CardObservation, CardState]):
         else:
             named = ", ".join(map(repr, [TRAINING, *self._splits]))
             raise InputError(f"split: expected one of {named}, not {str(split)[:80]!r}")
+        return self._reset(match, episode_id, split, task)
+
+    @whole
+    def _reset(self, match: int, episode_id: str | None, split: str, task: int | None) -> CardObservation:
         text, info = self._env.reset(seed=match)
         name = str(uuid4()) if episode_id is None else episode_id
         self._state = self._fresh(
@@ -150,14 +155,20 @@ class CardEnvironment(Environment[CardAction, CardObservation, CardState]):
         """Plays the card that an answer names, and on to the next question or the end of the match.
 
         Raises:
-            gymnasium.error.ResetNeeded: before ``reset`` and after the end of the match.
+            gymnasium.error.ResetNeeded: before ``reset``, after the end of the match, and when an opponent has raised.
             ValueError: for an answer of more than 100,000 letters.
         """
         if self._state.episode_id is None:
             raise gymnasium.error.ResetNeeded("no match is going on: call reset() first (a session is a WebSocket's)")
         if len(action.answer) > MOST_LETTERS:
             raise InputError(f"answer: expected at most {MOST_LETTERS:,} letters, not {len(action.answer):,}")
-        text, reward, over, _, info = self._env.step(action.answer)
+        self._needs_complete()
+        self._env._needs_match()
+        return self._step(action.answer)
+
+    @whole
+    def _step(self, answer: str) -> CardObservation:
+        text, reward, over, _, info = self._env.step(answer)
         self._state.step_count += 1
         self._state.points += info.get("points", reward)
         return self._seen(text, info, reward=reward, done=over)

@@ -21,8 +21,10 @@ from trick_envs.agents.agent import Actions, Masks, Observations
 from trick_envs.agents.search import SearchResult
 from trick_envs.discovery import gymnasium_id
 from trick_envs.engine.arguments import number_among
+from trick_envs.engine.deal import Deal
 from trick_envs.engine.game import Game
 from trick_envs.engine.history import Events
+from trick_envs.engine.interrupts import Interruptible, whole
 from trick_envs.engine.state import OVER, States, copy_states
 from trick_envs.errors import InputError, InputTypeError
 from trick_envs.interfaces.gymnasium import SeatEnv
@@ -47,7 +49,7 @@ class _Judge(Protocol):
     ) -> SearchResult: ...
 
 
-class TextEnv(gymnasium.Env[str, str]):
+class TextEnv(Interruptible, gymnasium.Env[str, str]):
     """A trick-taking game from one seat, in words. Make it with ``gymnasium.make("trick_envs/Pepper-text-v0", …)``.
 
     - Observation: ``str``, what the seat knows and what is asked (``position_text``); ASCII, at most about 600 tokens.
@@ -114,8 +116,12 @@ class TextEnv(gymnasium.Env[str, str]):
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
         """Starts a match and plays on to the first question; arguments and errors as ``SeatEnv.reset``."""
+        return self._reset(*self._inside._checked(seed, options))
+
+    @whole
+    def _reset(self, seed: int | None, seat: int, given: Sequence[Deal]) -> tuple[str, dict[str, Any]]:
         super().reset(seed=seed)
-        self._seen, _ = self._inside.reset(seed=seed, options=options)
+        self._seen, _ = self._inside._reset(seed, seat, given)
         self._asked_again = 0
         self._counts = dict.fromkeys(self._counts, 0)
         self._told = self._text()
@@ -126,10 +132,20 @@ class TextEnv(gymnasium.Env[str, str]):
 
         Raises:
             TypeError: if the answer is no text.
-            gymnasium.error.ResetNeeded: before ``reset`` and after the end of the match.
+            gymnasium.error.ResetNeeded: before ``reset`` and after the end of the match; and when an opponent or a
+                search has raised, or Ctrl-C has stopped the step before.
         """
         if not isinstance(action, str):
             raise InputTypeError(f"an answer is a text, not {type(action).__name__}: {str(action)[:80]!r}")
+        self._needs_match()
+        return self._step(action)
+
+    def _needs_match(self) -> None:
+        self._needs_complete()
+        self._inside._needs_match()
+
+    @whole
+    def _step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
         names, mask = self.game.deck.names, self._inside.action_masks()
         card, problem = parse_answer(action, [names[kind] for kind in np.flatnonzero(mask)], self.game.deck)
         self._counts["bad_answers"] += card is None
