@@ -103,7 +103,8 @@ class Guide:
         game: the name of the game.
         language: of its texts.
         goal: in one sentence.
-        original: the title as the author of the game writes it; empty if it is the same.
+        original: the title as the author of the game writes it; empty if it is the same. In a translation: the title
+            in its language, if that is not the author's.
         deck: the cards in the pictures.
         rules: in the order of play.
         example: an example of scoring: a rule whose picture shows what each part is for.
@@ -146,10 +147,12 @@ def guide_of(name: str, language: str = ENGLISH) -> Guide | None:
 
 
 def title_of(name: str) -> str:
-    """The title of a game: as its author writes it, where its guide is in another language than English."""
-    english, guide = guide_of(name), guide_of(name, spoken())
-    translated = english is not None and guide is not None and guide.language != ENGLISH
-    return english.original if translated and english else game_type(name).title
+    """The title of a game, in the language of its guide."""
+    guide = guide_of(name, spoken())
+    if guide is None or guide.language == ENGLISH:
+        return game_type(name).title
+    english = guide_of(name)
+    return guide.original or (english.original if english is not None else "") or game_type(name).title
 
 
 def guide_file(kind: GameType) -> Path:
