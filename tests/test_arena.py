@@ -366,9 +366,9 @@ def test_a_folder_of_other_settings_is_refused(tmp_path: Path, monkeypatch: pyte
         (["random", "gredy"], {}, "'gredy' is no player"),
         (["random", "pimc:0"], {}, "'pimc:0' is no search"),
         (["random", "none.onnx"], {}, "none.onnx: there is no such policy file"),
-        (["random", "greedy"], {"deals": 1}, "deals: expected 2 to 1,000,000, not 1"),
+        (["random", "greedy"], {"deals": 1}, "deals: expected a whole number of 2 to 1,000,000, not 1"),
         (["random", "greedy"], {"half_width": 0.0}, "half width: expected a number of points above 0"),
-        (["random", "greedy"], {"seed": -1}, "seed: expected 0 to"),
+        (["random", "greedy"], {"seed": -1}, "seed: expected a whole number of 0 to"),
     ],
 )
 def test_a_wrong_plan_is_told_what_is_allowed(specs: list[str], options: dict[str, Any], expected: str) -> None:

@@ -23,6 +23,7 @@ from trick_envs.engine.declaration import TAKEN
 from trick_envs.engine.kernels.seats import ILLEGAL_MODES
 from trick_envs.engine.registry import game_type, load_game
 from trick_envs.errors import InputError, InputTypeError, InvalidAction
+from trick_envs.evaluation.arena import make_plan
 from trick_envs.evaluation.duplicate import evaluate
 from trick_envs.matches import match as matches
 from trick_envs.matches.loop import play_match
@@ -134,6 +135,52 @@ def test_what_is_no_player_is_told_so_before_it_is_asked() -> None:
             evaluate(game, greedy, nobody, 2)  # type: ignore[arg-type]
         with pytest.raises(InputTypeError, match=f"player of seat 2: {told}"):
             play_match("pepper", {0: greedy, 1: greedy, 2: nobody}, 1, 3)  # type: ignore[dict-item]
+
+
+def seeded() -> dict[str, Callable[[Any], Any]]:
+    """Whoever takes a seed."""
+    game = load_game("pepper", 3, 1)
+    greedy = make_agent("greedy", game)
+    return {
+        "env": lambda seed: make("pepper", 3).reset(seed=seed),
+        "single": lambda seed: gymnasium.make("trick_envs/Pepper-v0").unwrapped.reset(seed=seed),
+        "vector": lambda seed: gymnasium.make_vec("trick_envs/Pepper-v0", 2, "vector_entry_point").reset(seed=seed),
+        "batch": lambda seed: BatchEnv("pepper", 2).reset(seed),
+        "match": lambda seed: matches.Match(game, seed),
+        "play_match": lambda seed: play_match("pepper", dict.fromkeys(range(3), greedy), seed, 3, 1),
+        "player": lambda seed: make_agent("pretrained:sample", game).seed(seed),
+        "search": lambda seed: make_agent("pimc:2", game).seed(seed),
+        "evaluate": lambda seed: evaluate(game, greedy, greedy, 2, seed),
+        "arena": lambda seed: make_plan(game, ["greedy", "random"], 2, None, seed),
+    }
+
+
+@pytest.mark.parametrize(
+    "seed", [-1, 2**64, True, 1.5, "1", np.bool_(True), np.int64(-3), np.timedelta64(3, "s"), object()], ids=repr
+)
+def test_whoever_takes_a_seed_refuses_what_is_none(seed: Any) -> None:
+    """Some cut 1.5 to 1 and took -3 for 2**64 - 3; others raised what NumPy raises."""
+    for name, use in seeded().items():
+        with pytest.raises(InputError, match=r"seed: expected (a whole number|2 seeds|seeds)"):
+            raise AssertionError(f"{name} takes it: {use(seed)!r}")
+
+
+def test_what_is_no_number_of_deals_no_spec_no_state_and_no_options_is_told() -> None:
+    game = load_game("pepper", 3, 1)
+    greedy = make_agent("greedy", game)
+    for deals in (0, -1, 1.5, None, "2", True):
+        with pytest.raises(InputError, match="deals: expected a whole number of 1 to"):
+            evaluate(game, greedy, greedy, deals)  # type: ignore[arg-type]
+        with pytest.raises(InputError, match="deals: expected a whole number of 2 to"):
+            make_plan(game, ["greedy", "random"], deals)  # type: ignore[arg-type]
+    for other in (None, 7, ["greedy"]):
+        with pytest.raises(InputTypeError, match="expected a player's spec"):
+            make_agent(other, game)  # type: ignore[arg-type]
+        with pytest.raises(InputTypeError, match="expected the bytes of a saved match"):
+            make("pepper", 3).unwrapped.set_state(other)
+    for env in (make("pepper", 3), gymnasium.make("trick_envs/Pepper-v0")):
+        with pytest.raises(InputTypeError, match="options: expected None or a dict"):
+            env.unwrapped.reset(options=["seat"])  # type: ignore[arg-type]
 
 
 def test_a_single_environment_wants_a_reset_first() -> None:

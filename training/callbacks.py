@@ -23,7 +23,7 @@ from trick_envs.agents import Agent, make_agent
 from trick_envs.engine.game import Game
 from trick_envs.errors import InputError, TrickEnvsError
 from trick_envs.evaluation.duplicate import evaluate
-from trick_envs.evaluation.seeds import Purpose
+from trick_envs.evaluation.seeds import Purpose, check_run_seed
 from trick_envs.files import replacing
 
 STANDING, CALLBACKS = "standing.npz", "callbacks.json"  # in a checkpoint, besides what SB3 saves
@@ -89,7 +89,8 @@ class DuplicateEval(_BetweenUpdates):
             raise InputError(f"opponents: expected a list of players, such as ['greedy'], not {opponents!r}")
         if isinstance(deals, bool) or not isinstance(deals, int) or deals < 1:
             raise InputError(f"deals: expected a whole number of 1 or more, not {deals!r}")
-        self._opponents, self._deals, self._seed, self._path = list(opponents), deals, seed, best_model_save_path
+        self._opponents, self._deals, self._path = list(opponents), deals, best_model_save_path
+        self._seed = check_run_seed(seed)
         self.on_progress: Callable[[int], None] | None = None
         self._forget()
 

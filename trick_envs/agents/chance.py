@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from trick_envs.engine.rng import decision_bits_of
+from trick_envs.engine.rng import checked_seed, decision_bits_of
 from trick_envs.engine.state import States
 
 
@@ -20,7 +20,7 @@ class Chance:
     """
 
     def __init__(self, seed: int) -> None:
-        self._seed, self._generator = np.uint64(seed), np.random.default_rng(seed)
+        self._seed, self._generator = np.uint64(checked_seed(seed)), np.random.default_rng(seed)
 
     def draw(self, rows: int, states: States | None) -> npt.NDArray[np.float64]:
         """``(rows,) float64`` uniform random numbers from 0 to 1, 1 excluded.

@@ -12,7 +12,7 @@ from trick_envs.agents.agent import Actions, Agent, Masks, Observations, require
 from trick_envs.agents.chance import softmax
 from trick_envs.agents.search import SearchResult
 from trick_envs.engine.game import Game
-from trick_envs.engine.rng import decision_bits_of
+from trick_envs.engine.rng import checked_seed, decision_bits_of
 from trick_envs.engine.search.playouts import MIN_STANDARD_ERRORS
 from trick_envs.engine.search.rollouts import draw_branches, play_to_choice
 from trick_envs.engine.search.worlds import ROWS, WIDTH
@@ -74,7 +74,7 @@ class RolloutAgent:
 
     def seed(self, seed: int) -> None:
         """Reseeds its random choices."""
-        self._seed = np.uint64(seed)
+        self._seed = np.uint64(checked_seed(seed))
         self._policy.seed(seed)
 
     def act(self, observations: Observations, action_masks: Masks, states: States | None = None) -> Actions:

@@ -11,6 +11,7 @@ from trick_envs.agents.agent import Actions, Agent, Masks, Observations, observa
 from trick_envs.agents.greedy import GreedyAgent
 from trick_envs.engine.game import Game
 from trick_envs.engine.history import Events
+from trick_envs.engine.rng import checked_seed
 from trick_envs.engine.search.playouts import COMPARISON
 from trick_envs.engine.search.tree import MOST_STEPS, NODE, STEP
 from trick_envs.engine.search.worlds import ROWS, WIDTH
@@ -74,7 +75,7 @@ class SearchAgent:
 
     def seed(self, seed: int) -> None:
         """Reseeds its random choices."""
-        self._seed = np.uint64(seed)
+        self._seed = np.uint64(checked_seed(seed))
         self._baseline.seed(seed)
 
     def act(

@@ -35,7 +35,7 @@ from trick_envs.agents.random import RandomAgent
 from trick_envs.discovery import AGENTS, load_point, plug_ins
 from trick_envs.engine.game import Game
 from trick_envs.engine.rng import checked_seed
-from trick_envs.errors import InputError, TrickEnvsError
+from trick_envs.errors import InputError, InputTypeError, TrickEnvsError
 
 METHODS = ("pimc", "ismcts", "cheat")
 PROGRAM = "program:"
@@ -89,6 +89,8 @@ def parse_spec(text: str) -> Spec:
     Raises:
         ValueError: for an invalid search, or one that lacks the policy it needs; lists what is allowed.
     """
+    if not isinstance(text, str):
+        raise InputTypeError(f"expected a player's spec, such as 'greedy' or the path of a policy, not {text!r}")
     if text.startswith((PROGRAM, LLM)):
         return Spec(text)
     two = ".onnx+" in text or text.startswith(f"{PRETRAINED}+")

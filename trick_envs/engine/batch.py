@@ -23,7 +23,7 @@ from trick_envs.engine.kernels.batch import Games
 from trick_envs.engine.play_log import PlayLog, layout_of, with_history
 from trick_envs.engine.positions import why_illegal
 from trick_envs.engine.registry import arguments_of, load_game_for
-from trick_envs.engine.rng import MAX_SEED, checked_seed, fresh_seed
+from trick_envs.engine.rng import MAX_SEED, checked_seed, fresh_seed, listed_seeds
 from trick_envs.engine.state import States
 from trick_envs.errors import IllegalAction, InputError, ResetNeeded
 
@@ -69,7 +69,7 @@ class BatchEnv(OwnArrays, Interruptible):
         observation: str = "position",
         **options: Any,
     ) -> None:
-        self.num_envs = whole_number(num_envs, 1, inf, "num_envs")
+        self.num_envs = whole_number(num_envs, 1, 2**31 - 1, "num_envs")
         self.num_threads = whole_number(num_threads, 1, inf, "num_threads")
         self.game: Game = load_game_for(
             "BatchEnv", [*arguments_of(BatchEnv, "game")], game, num_players, num_deals, options
@@ -122,10 +122,7 @@ class BatchEnv(OwnArrays, Interruptible):
             first = fresh_seed() if seed is None else checked_seed(seed)
             drawn = np.array([(first + i) % (MAX_SEED + 1) for i in range(self.num_envs)], np.uint64)
         else:
-            seeds = [checked_seed(one) for one in seed]
-            if len(seeds) != self.num_envs:
-                raise InputError(f"seed: expected {self.num_envs} seeds, one per game, not {len(seeds)}")
-            drawn = np.array(seeds, np.uint64)
+            drawn = np.array([checked_seed(one) for one in listed_seeds(seed, self.num_envs)], np.uint64)
         self._reset(drawn)
 
     @whole

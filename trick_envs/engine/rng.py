@@ -5,6 +5,7 @@ They depend on nothing else, so that a seed gives the same deals and the same ch
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -88,15 +89,29 @@ def _mixed(states: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
 # --- seeds from outside -------------------------------------------------------------------------------------------
 
 
-def checked_seed(seed: Any) -> int:
+def checked_seed(seed: Any, bits: int = 64) -> int:
     """A seed as an integer.
 
     Raises:
-        ValueError: if it is not an integer of 0 to 2**64 - 1.
+        ValueError: if it is not a whole number of so many bits.
     """
-    if isinstance(seed, (bool, np.bool_)) or not isinstance(seed, (int, np.integer)) or not 0 <= int(seed) <= MAX_SEED:
-        raise InputError(f"seed: expected a whole number of 0 to 2**64 - 1, not {seed!r}")
+    whole = isinstance(seed, (int, np.integer)) and not isinstance(seed, (bool, np.bool_, np.timedelta64))
+    if not whole or not 0 <= int(seed) < 2**bits:
+        raise InputError(f"seed: expected a whole number of 0 to 2**{bits} - 1, not {seed!r}")
     return int(seed)
+
+
+def listed_seeds(seeds: Any, count: int) -> list[Any]:
+    """Seeds for so many games, one for each, that are not checked yet.
+
+    Raises:
+        ValueError: if there are not so many.
+    """
+    if not isinstance(seeds, (Sequence, np.ndarray)) or isinstance(seeds, (str, bytes)) or np.ndim(seeds) != 1:
+        raise InputError(f"seed: expected a whole number, or one for each of {count} games, not {seeds!r}")
+    if len(seeds) != count:
+        raise InputError(f"seed: expected {count} seeds, one per game, not {len(seeds)}")
+    return list(seeds)
 
 
 def fresh_seed() -> int:

@@ -27,11 +27,12 @@ import numpy.typing as npt
 
 from trick_envs.agents import Agent
 from trick_envs.agents.agent import checked_agent, observation_for
+from trick_envs.engine.arguments import whole_number
 from trick_envs.engine.batch import BatchEnv
 from trick_envs.engine.game import Game
 from trick_envs.errors import InputError
 from trick_envs.evaluation.intervals import half_width_95
-from trick_envs.evaluation.seeds import Purpose, match_seeds, player_seeds
+from trick_envs.evaluation.seeds import SEEDS_PER_RUN, Purpose, match_seeds, player_seeds
 from trick_envs.files import is_list, is_number
 from trick_envs.matches.loop import choose_actions
 from trick_envs.matches.seating import seatings as seats_of_one
@@ -149,7 +150,12 @@ def evaluate(
         seed: of the deals and of the players' random choices.
         purpose: what the result is for; every purpose has deals of its own.
         on_progress: called with the number of deals just finished.
+
+    Raises:
+        ValueError: for a number of deals or a seed that is out of range.
+        TypeError: for what is no player.
     """
+    deals = whole_number(deals, 1, SEEDS_PER_RUN, "deals")
     margins = play_margins(game, (player, opponent), purpose, seed, 0, deals, on_progress)
     return make_result(player.name, opponent.name, margins)
 

@@ -20,6 +20,8 @@ from enum import IntEnum
 import numpy as np
 import numpy.typing as npt
 
+from trick_envs.engine.arguments import whole_number
+from trick_envs.engine.rng import checked_seed
 from trick_envs.errors import InputError
 
 MAX_RUN_SEED = 2**32 - 1
@@ -56,12 +58,13 @@ def match_seeds(purpose: Purpose, seed: int, first: int, count: int) -> npt.NDAr
     Raises:
         ValueError: if the seed or a deal is out of range.
     """
-    check_run_seed(seed)
+    seed = check_run_seed(seed)
+    first, count = (whole_number(each, -SEEDS_PER_RUN, SEEDS_PER_RUN, "deals") for each in (first, count))
     if first < 0 or count < 0 or first + count > SEEDS_PER_RUN:
         raise InputError(
             f"deals: expected numbers of 0 to {SEEDS_PER_RUN - 1:,}, not {first:,} to {first + count - 1:,}"
         )
-    base = (int(purpose) << 60) | (int(seed) << 24)
+    base = (int(purpose) << 60) | (seed << 24)
     return np.arange(base + first, base + first + count, dtype=np.uint64)
 
 
@@ -74,16 +77,14 @@ def player_seeds(purpose: Purpose, seed: int) -> tuple[int, int]:
     Raises:
         ValueError: if the seed is out of range.
     """
-    check_run_seed(seed)
-    player, opponent = np.random.SeedSequence((int(purpose), int(seed))).generate_state(2, np.uint64)
+    player, opponent = np.random.SeedSequence((int(purpose), check_run_seed(seed))).generate_state(2, np.uint64)
     return int(player), int(opponent)
 
 
-def check_run_seed(seed: int) -> None:
-    """Checks the seed of a run or of an arena.
+def check_run_seed(seed: int) -> int:
+    """The seed of a run or of an arena, checked.
 
     Raises:
-        ValueError: if it is out of range.
+        ValueError: if it is no whole number, or out of range.
     """
-    if not 0 <= seed <= MAX_RUN_SEED:
-        raise InputError(f"seed: expected 0 to 2**32 - 1, not {seed}")
+    return checked_seed(seed, 32)

@@ -21,7 +21,7 @@ from trick_envs.engine.positions import phase_name, why_illegal
 from trick_envs.engine.rng import checked_seed, fresh_seed
 from trick_envs.engine.state import States
 from trick_envs.errors import IllegalAction, InputError, InvalidAction
-from trick_envs.interfaces.options import given_deals
+from trick_envs.interfaces.options import given_deals, reset_options
 from trick_envs.interfaces.rendering import ALL, FPS, MODES, Rendered, Rendering, no_render_mode
 from trick_envs.matches.match import Match
 from trick_envs.matches.record import Record
@@ -151,7 +151,7 @@ class RawEnv(AECEnv[str, Observation, int | None]):
         Raises:
             ValueError: for an invalid seed, dealer or deal; names the wrong card.
         """
-        given = given_deals(self.game, options or {})
+        given = given_deals(self.game, reset_options(options))
         if seed is not None:
             seed = checked_seed(seed)
         elif self._match is not None:

@@ -21,7 +21,7 @@ from trick_envs.engine.state import States
 from trick_envs.errors import ResetNeeded
 from trick_envs.interfaces.learners import Learners
 from trick_envs.interfaces.masking import Masked
-from trick_envs.interfaces.options import SeatOptions, given_deals
+from trick_envs.interfaces.options import SeatOptions, given_deals, reset_options
 from trick_envs.interfaces.rendering import FPS, MODES, Rendered, Rendering, no_render_mode
 from trick_envs.matches.match import Match
 from trick_envs.matches.record import Record
@@ -82,7 +82,7 @@ class SeatEnv(Interruptible, gymnasium.Env[Masked, np.int64]):
 
     def _checked(self, seed: Any, options: dict[str, Any] | None) -> tuple[int | None, int, Sequence[Deal]]:
         """The arguments of ``reset``: seed, seat and given deals."""
-        chosen = dict(options or {})
+        chosen = reset_options(options)
         seat = checked_seat(chosen.pop("seat", None), self.game, "options['seat']")
         given = given_deals(self.game, chosen)
         return None if seed is None else checked_seed(seed), seat, given

@@ -11,7 +11,7 @@ import gymnasium
 from trick_envs.engine.deal import BY_THE_RULES, Deal
 from trick_envs.engine.game import Game
 from trick_envs.engine.registry import load_game_for
-from trick_envs.errors import InputError
+from trick_envs.errors import InputError, InputTypeError
 from trick_envs.interfaces.masking import OBSERVATION_KEY
 from trick_envs.matches.fixed_deals import read_dealer, read_deals
 from trick_envs.matches.seating import Opponent
@@ -74,6 +74,17 @@ class SeatOptions:
 
 _OF_RESET = ("dealer", "deals")
 SEAT_OPTIONS = tuple(each.name for each in fields(SeatOptions))
+
+
+def reset_options(options: Any) -> dict[str, Any]:
+    """The options of ``reset``, as a dict of its own.
+
+    Raises:
+        TypeError: if they are something else.
+    """
+    if options is not None and not isinstance(options, Mapping):
+        raise InputTypeError(f"options: expected None or a dict, not {options!r}")
+    return dict(options or {})
 
 
 def given_deals(game: Game, options: Mapping[str, object]) -> list[Deal]:

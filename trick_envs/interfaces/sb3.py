@@ -23,6 +23,7 @@ from stable_baselines3.common.vec_env import VecEnv, VecMonitor
 
 from trick_envs.engine.arguments import action_numbers, whole_number
 from trick_envs.engine.interrupts import Interruptible, whole
+from trick_envs.engine.rng import checked_seed
 from trick_envs.errors import IllegalAction, InputError, ResetNeeded
 from trick_envs.interfaces.vector import VectorSeatEnv
 
@@ -173,6 +174,7 @@ def make_vec_env(
     )
     env = SeatVecEnv(games)
     if seed is not None:
+        seed = checked_seed(seed)
         env.seed(seed)
         env.action_space.seed(seed)
     if monitor_dir is not None:

@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import math
 import string
 from collections.abc import Sequence
 from typing import Any, Protocol, cast
@@ -20,7 +21,7 @@ from trick_envs.agents import make_agent
 from trick_envs.agents.agent import Actions, Masks, Observations
 from trick_envs.agents.search import SearchResult
 from trick_envs.discovery import gymnasium_id
-from trick_envs.engine.arguments import number_among
+from trick_envs.engine.arguments import number_among, whole_number
 from trick_envs.engine.deal import Deal
 from trick_envs.engine.game import Game
 from trick_envs.engine.history import Events
@@ -96,8 +97,7 @@ class TextEnv(Interruptible, gymnasium.Env[str, str]):
         **options: Any,
     ) -> None:
         number_among(bad_answers, BAD_ANSWERS, "bad_answers")
-        if isinstance(retries, bool) or not isinstance(retries, (int, np.integer)) or retries < 0:
-            raise InputError(f"retries: expected a whole number from 0 on, not {retries!r}")
+        retries = whole_number(retries, 0, math.inf, "retries")
         made = gymnasium.make(
             gymnasium_id(game), seat=seat, opponents=opponents, reward=reward, num_players=num_players,
             num_deals=num_deals, render_mode=render_mode, render_view=render_view, disable_env_checker=True,
@@ -108,7 +108,7 @@ class TextEnv(Interruptible, gymnasium.Env[str, str]):
         self.rules = rules_text(self.game)
         self.observation_space = spaces.Text(MOST_LETTERS, charset=string.printable)
         self.action_space = spaces.Text(MOST_LETTERS, min_length=0, charset=string.printable)
-        self._bad_answers, self._retries = bad_answers, int(retries) if bad_answers == "retry" else 0
+        self._bad_answers, self._retries = bad_answers, retries if bad_answers == "retry" else 0
         self._judges = None if loss is None else (_judge(loss, self.game, 0), _judge(loss, self.game, 1))
         self._told = ""
         self._asked_again = 0

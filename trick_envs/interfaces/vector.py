@@ -16,12 +16,12 @@ from gymnasium.vector.utils import batch_space
 from trick_envs.engine.arguments import action_numbers, seat_number, whole_number
 from trick_envs.engine.history import Events, Recall
 from trick_envs.engine.interrupts import Interruptible, whole
-from trick_envs.engine.rng import MAX_SEED, checked_seed, fresh_seed
+from trick_envs.engine.rng import MAX_SEED, checked_seed, fresh_seed, listed_seeds
 from trick_envs.engine.state import Numbers, States
 from trick_envs.errors import InputError, InputTypeError, ResetNeeded
 from trick_envs.interfaces.learners import Learners
 from trick_envs.interfaces.masking import Masked
-from trick_envs.interfaces.options import SeatOptions
+from trick_envs.interfaces.options import SeatOptions, reset_options
 from trick_envs.interfaces.rendering import FPS, Rendering, no_render_mode
 from trick_envs.matches.seating import checked_seat
 from trick_envs.view import table_view
@@ -107,7 +107,7 @@ class VectorSeatEnv(Interruptible, VectorEnv[Masked, npt.NDArray[Any], npt.NDArr
             ValueError: for an invalid seed, seat, dealer or mask.
             TypeError: if the mask is not a NumPy array of ``bool``.
         """
-        chosen = dict(options or {})
+        chosen = reset_options(options)
         rows = self._rows_to_reset(chosen.pop("reset_mask", None))
         seat = checked_seat(chosen.pop("seat", None), self.game, "options['seat']")
         dealer = checked_seat(chosen.pop("dealer", None), self.game, "options['dealer']")
@@ -223,9 +223,7 @@ class VectorSeatEnv(Interruptible, VectorEnv[Masked, npt.NDArray[Any], npt.NDArr
         if isinstance(seed, (int, np.integer)):
             first = checked_seed(seed)
             return [(first + i) % (MAX_SEED + 1) for i in range(self.num_envs)]
-        if len(seed) != self.num_envs:
-            raise InputError(f"seed: expected {self.num_envs} seeds, one per game, not {len(seed)}")
-        return [None if one is None else checked_seed(one) for one in seed]
+        return [None if one is None else checked_seed(one) for one in listed_seeds(seed, self.num_envs)]
 
     def _show(self, final: Infos) -> tuple[Masked, Infos]:
         """What the learners see now, and the infos: these, and the masks."""

@@ -22,7 +22,7 @@ from trick_envs.engine.play_log import PlayLog
 from trick_envs.engine.positions import dealt, phase_name, why_illegal, winners_in
 from trick_envs.engine.rng import checked_seed
 from trick_envs.engine.state import FOLLOW, LEAD, States, copy_states
-from trick_envs.errors import IllegalAction, InputError
+from trick_envs.errors import IllegalAction, InputError, InputTypeError
 from trick_envs.matches.record import Record
 
 _ENDS = DEAL_ENDED + MATCH_ENDED
@@ -62,7 +62,7 @@ class Match:
         self._deal = Deal()  # the one that is being played
         self._log: PlayLog | None = None
         self._bind()
-        game.kernels.start_match(self.states, 0, game.template, np.uint64(seed))
+        game.kernels.start_match(self.states, 0, game.template, np.uint64(checked_seed(seed)))
         self._begin_deal()
 
     def _bind(self) -> None:
@@ -283,7 +283,10 @@ class Match:
             ValueError: if the bytes are damaged or not from ``to_bytes``, are of another game, number of players,
                 length, options or reward, or hold an action that is not legal.
         """
-        head, _, payload = bytes(data).partition(b"\n")
+        try:
+            head, _, payload = memoryview(data).tobytes().partition(b"\n")
+        except TypeError:
+            raise InputTypeError(f"expected the bytes of a saved match, not {data!r}") from None
         if head != _MAGIC + _digest(payload):
             raise InputError("these bytes are not a saved match, or they are damaged")
         try:

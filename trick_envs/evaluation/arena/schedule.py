@@ -11,6 +11,7 @@ from pathlib import Path
 import trick_envs
 from trick_envs.agents import Agent, make_agent
 from trick_envs.agents.spec import LLM, PROGRAM, parse_spec
+from trick_envs.engine.arguments import whole_number
 from trick_envs.engine.build.digest import compiled_digest
 from trick_envs.engine.game import Game
 from trick_envs.errors import InputError
@@ -119,9 +120,7 @@ def make_plan(
     twice = sorted({spec for spec in specs if specs.count(spec) > 1})
     if twice:
         raise InputError(f"named twice: {', '.join(twice)} (a player does not meet itself)")
-    if not 2 <= deals <= MAX_DEALS:
-        raise InputError(f"deals: expected 2 to {MAX_DEALS:,}, not {deals}")
-    check_run_seed(seed)
+    deals, seed = whole_number(deals, 2, MAX_DEALS, "deals"), check_run_seed(seed)
     duplicate.lineups(game, seatings)
     if half_width is not None and not half_width > 0:
         raise InputError(f"half width: expected a number of points above 0, not {half_width}")
