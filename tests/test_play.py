@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import sys
 import threading
 import time
 from typing import Any
@@ -31,6 +32,7 @@ from trick_envs.play.advice import expectation, headline, outlook, plain, summar
 from trick_envs.play.characters import PERSON  # noqa: E402
 from trick_envs.play.hints import Advisor, CardHint, Hint  # noqa: E402
 from trick_envs.play.session import Session  # noqa: E402
+from trick_envs.play.terminal import play_match  # noqa: E402
 from trick_envs.play.terminal.app import PlayApp  # noqa: E402
 from trick_envs.play.terminal.card_input import choices, named  # noqa: E402
 from trick_envs.play.terminal.drawing import Drawing  # noqa: E402
@@ -573,3 +575,11 @@ def test_a_person_chooses_among_cards_that_do_not_lie_in_the_hand():
                 assert named(view, str(number + 1)) == each.kind
             match.step(int(rng.choice(legal_of(match.game, match.states))))
     assert found >= {"keep", "pick", "follow"}
+
+
+def test_a_closed_input_is_one_that_has_ended(tmp_path, monkeypatch, capsys):
+    """``trick play pepper <&-``, as services start programs: ``sys.stdin`` is ``None`` then."""
+    monkeypatch.setattr(sys, "stdin", None)
+    play_match("pepper", 3, 0, "greedy", 1, 1, tmp_path / "record.json", False, 0.0, False)
+    assert "you have played no card, so nothing is saved" in capsys.readouterr().out
+    assert not list(tmp_path.iterdir())

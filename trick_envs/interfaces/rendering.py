@@ -74,7 +74,7 @@ class Rendering:
         if self._window.possible:
             self._window.show(rgb_array(view))
         else:
-            print(ansi(view, color=sys.stdout.isatty()))
+            print(ansi(view, color=bool(sys.stdout and sys.stdout.isatty())))
         return None
 
     def close(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import sys
 import time
@@ -24,7 +25,8 @@ def play_match(
 
     The arguments are those of the command; without a ``game``, the match in ``record`` goes on.
     """
-    terminal = sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+    streams = sys.stdin, sys.stdout  # None where they are closed
+    terminal = all(each and each.isatty() for each in streams) and os.environ.get("TERM") != "dumb"
     console = Console(markup=False, highlight=False, soft_wrap=True)
     with console.status("compiling the game; the first time takes a while") if terminal else contextlib.nullcontext():
         if game is None:
@@ -46,7 +48,7 @@ def play_match(
         else:
             from trick_envs.play.terminal.plain import play_plain
 
-            play_plain(session, sys.stdin, lambda text: print(text, flush=True))
+            play_plain(session, sys.stdin or io.StringIO(), lambda text: print(text, flush=True))
     except BrokenPipeError:  # nobody reads on; Python would complain when it flushes what is left
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     finally:
