@@ -14,7 +14,8 @@ import pytest
 
 from trick_envs.cli.base import user_error
 from trick_envs.errors import FolderInUseError
-from trick_envs.files import locked, replacing, try_to_write, write_bytes, write_json, write_text
+from trick_envs.evaluation.plots import heat_map
+from trick_envs.files import locked, read_json, replacing, try_to_write, write_bytes, write_json, write_text
 
 
 def test_a_file_is_on_the_disk_before_it_gets_its_name_and_then_so_is_its_name(
@@ -159,3 +160,17 @@ def test_a_folder_that_is_a_link_to_itself_is_no_bug(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="folder") as raised:
         write_text(folder / "results.json", "[]")
     assert user_error(raised.value) == str(raised.value)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="paths are shorter elsewhere")
+def test_a_path_of_a_thousand_folders_is_made(tmp_path: Path) -> None:
+    """It was a RecursionError of ``pathlib``, called a bug, in every command that writes."""
+    path = tmp_path / ("d/" * 1500 + "file.json")
+    write_json(path, {})
+    assert read_json(path) == {}
+    subprocess.run(["rm", "-rf", str(tmp_path / "d")], check=True)  # ``rmtree`` calls itself, too
+
+
+def test_a_player_whose_file_has_no_name_in_unicode_is_drawn(tmp_path: Path) -> None:
+    heat_map(["\udcff.onnx", "random"], [[None, (1.0, 0.5)], [(-1.0, 0.5), None]], tmp_path / "map.png", "title")
+    assert (tmp_path / "map.png").stat().st_size > 1000

@@ -413,6 +413,11 @@ def test_a_folder_in_the_place_of_a_file_is_told_before_a_run_learns(tmp_path: P
             run.resume(tmp_path, QUIET)
 
 
+def test_a_folder_whose_name_is_no_utf_8_is_told_before_a_run_learns(tmp_path: Path) -> None:
+    with pytest.raises(run.RunError, match="expected a folder whose name is UTF-8"):
+        run.train(RunConfig.model_validate(SMALL), tmp_path / "run\udcff", QUIET)
+
+
 @pytest.fixture(scope="module")
 def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A checkpoint of a run that has made one update."""

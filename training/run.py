@@ -96,6 +96,10 @@ def _is_free(folder: Path) -> None:
 
 def _try_files(folder: Path) -> None:
     """A folder in the place of a file, say, is told before a run learns anything, not when it saves."""
+    try:
+        str(folder).encode()
+    except UnicodeEncodeError:
+        raise RunError(f"{folder}: expected a folder whose name is UTF-8, which TensorBoard needs") from None
     for name in FILES:
         try_to_write(folder / name)
 

@@ -40,7 +40,7 @@ def replacing(path: Path) -> Iterator[Path]:
         yield path
         return
     path = Path(os.path.realpath(path))  # a link stays a link, but not one to itself, where `resolve` raises
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     temporary = _temporary(path)
     try:
         yield temporary
@@ -50,6 +50,14 @@ def replacing(path: Path) -> Iterator[Path]:
         _sync_folder(path.parent)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def make_folder(folder: Path) -> None:
+    """Makes a folder and those that it is in; ``mkdir(parents=True)`` calls itself for each, a thousand at most."""
+    missing = [each for each in (folder, *folder.parents) if not each.exists()]
+    for each in reversed(missing):
+        each.mkdir(exist_ok=True)
+    folder.mkdir(exist_ok=True)
 
 
 def read_json(path: Path) -> Any:
@@ -164,7 +172,7 @@ def locked(folder: Path) -> Iterator[None]:
         FolderInUseError: if another process works in the folder, or another thread of this one.
         ValueError: if a pipe, a device or the like is in the folder.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     for path in folder.iterdir():
         if path.exists() and not (path.is_file() or path.is_dir()):
             raise InputError(f"{path} is no regular file: who reads it, or writes to it, may wait for ever")

@@ -91,6 +91,7 @@ def heat_map(
                 colour = "white" if abs(cell[0]) > 0.6 * largest else "black"
                 text = f"{cell[0]:+.2f}\n± {cell[1]:.2f}"
                 axes.text(x, y, text, ha="center", va="center", color=colour, fontsize=8)
+    names = [name.encode("utf-8", "backslashreplace").decode() for name in names]  # of files that are no UTF-8
     axes.set_xticks(range(len(names)), names, rotation=30, ha="right")
     axes.set_yticks(range(len(names)), names)
     axes.set(title=title, xlabel="against", ylabel="player")
