@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers import deal, every_game, every_table, legal_of
+from helpers import deal, every_game, every_table, greedy_action, legal_of
 
 from trick_envs.engine.registry import load_game
 from trick_envs.matches.events import (
@@ -60,7 +60,7 @@ def greedily(match: Match) -> list[Play]:
     """The rest of a match, played by the heuristic."""
     plays = []
     while not match.over:
-        plays.append(play(match, int(match.game.kernels.greedy_action(match.states, 0))))
+        plays.append(play(match, greedy_action(match.game, match.states)))
     return plays
 
 
@@ -385,7 +385,7 @@ def test_express_says_which_first_passes_never_fall():
     for seed in range(400):
         match = Match(game, seed)
         while not match.over:
-            match.step(int(game.kernels.greedy_action(match.states, 0)))
+            match.step(greedy_action(game, match.states))
         lengths = np.array(match.states["first_passes"][0]).reshape(4, 4)
         rising = [seat for seat in range(4) if (np.diff(lengths[seat]) >= 0).all() and len(set(lengths[seat])) > 1]
         if rising:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers import greedy_action
 
 from trick_envs.engine.registry import game_names, game_type, load_game
 from trick_envs.matches.match import Match
@@ -28,7 +29,7 @@ def position(name: str) -> TableView:
     game = load_game(name, max(game_type(name).players), num_deals=1)
     match = Match(game, seed=7)
     for _ in range(2 * game.num_players * game.hand_size // 3 + 3):
-        match.step(int(game.kernels.greedy_action(match.states, 0)))
+        match.step(greedy_action(game, match.states))
     return match_view(match, 1)
 
 

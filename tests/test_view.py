@@ -10,7 +10,18 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from helpers import TABLES, every_game, every_table, given, legal_of, make, play, random_positions, twin_setup
+from helpers import (
+    TABLES,
+    every_game,
+    every_table,
+    given,
+    greedy_action,
+    legal_of,
+    make,
+    play,
+    random_positions,
+    twin_setup,
+)
 
 from trick_envs.engine.cards import members
 from trick_envs.engine.game import Game
@@ -36,7 +47,7 @@ def greedy_match(name: str, players: int, seed: int = 3, **options: Any) -> Matc
 
 
 def step_greedily(match: Match) -> None:
-    match.step(int(match.game.kernels.greedy_action(match.states, 0)))
+    match.step(greedy_action(match.game, match.states))
 
 
 # --- who sees what ------------------------------------------------------------------------------------------------

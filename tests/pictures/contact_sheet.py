@@ -53,8 +53,9 @@ def positions(game: Game, seed: int) -> dict[str, TableView]:
         if count in (0, 5, 5 * game.num_players + 3, 8 * game.num_players + 1):
             found[f"{count:03d}-all"], found[f"{count:03d}-seat"] = match_view(match), match_view(match, 1)
         legal = [game.deck.kind(card) for card in members(game.kernels.legal_cards(match.states))]
-        greedy = int(game.kernels.greedy_action(match.states, 0))
-        match.step(greedy if rng.random() < 0.75 else int(rng.choice(legal)))
+        greedy = np.zeros(1, np.int64)
+        game.kernels.greedy_actions(match.states, greedy)
+        match.step(int(greedy[0]) if rng.random() < 0.75 else int(rng.choice(legal)))
         count += 1
     return {**found, "over-seat": match_view(match, 1)}
 

@@ -64,11 +64,6 @@ def _mark(function: Function, inline: bool) -> None:
     function.inline = inline  # type: ignore[attr-defined]
 
 
-def is_inlined(function: Function) -> bool:
-    """Whether the function is compiled into those that call it."""
-    return bool(getattr(function, "inline", True))
-
-
 def rule(function: F | None = None, *, inline: bool = True) -> Any:
     """Marks a function of the rules or the engine, which is to become machine code.
 

@@ -8,7 +8,6 @@ from trick_envs.engine.hooks import TWO_PACKS, evaluate_card, legal
 from trick_envs.engine.kernels.playing import advance, kinds_of, resolve_copy, start_match
 from trick_envs.engine.rng import draw_from, draw_seed
 from trick_envs.engine.state import OVER, ByteRows, FixedStates, Numbers, State, States, Streams
-from trick_envs.engine.table import kind
 
 
 @kernel
@@ -66,19 +65,6 @@ def greedy_actions(states: FixedStates, actions: Numbers) -> None:
         state = states[i]
         if state.phase != OVER:
             actions[i] = greedy(state)
-
-
-@kernel(called=True)
-def random_action(states: FixedStates, i: int, streams: Streams) -> int:
-    """A random legal action for the seat to act; all have the same probability."""
-    state = states[i]
-    return kind(state, random_card(state, streams, i))
-
-
-@kernel(called=True)
-def greedy_action(states: FixedStates, i: int) -> int:
-    """The greedy player's action."""
-    return greedy(states[i])
 
 
 @kernel(called=True)

@@ -41,7 +41,7 @@ def next_seeds(states: States, rows: Numbers, seeds: Streams) -> None:
         seeds[k] = draw_seed(states[rows[k]])
 
 
-@kernel(called=True)
+@kernel
 def draw_seat(states: States, i: int, streams: Streams) -> int:
     """Seeds ``streams[i]`` from the seed of the match in ``states[i]``, independent of its deals; a random seat."""
     state = states[i]
