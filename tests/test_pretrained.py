@@ -270,8 +270,14 @@ def finish(path: Path, likes: Any = None, **values: Any) -> Path:
     config = RunConfig.model_validate({"game": "donguri", "num_players": 3, "seed": 7, **values})
     (path / "config.yaml").write_text(dump_config(config), encoding="utf-8")
     write_policy(path / "policy.onnx", config.make_game(), likes)
-    report = {"game": "donguri", "results": [], "samples": 1234, "seconds": 5.6}
-    write_signed_json(path / "evaluation.json", report)
+    difference = {"deal": 0, "seat": 1, "own": 2.0, "theirs": -1.0}
+    report = {
+        "evaluations": [], "past": [], "cross": [], "weights": 1, "strongest": config.opponents[0],
+        "best_and_worst": [difference, difference], "provenance": {},
+    }  # fmt: skip
+    results = [Result("policy.onnx", config.opponents[0], 2, 0.5, 1.0, 0.5, 1.0).as_dict()]
+    evaluation = {"game": "donguri", "results": results, "samples": 1234, "seconds": 5.6, "report": report}
+    write_signed_json(path / "evaluation.json", evaluation)
     return path
 
 
@@ -344,7 +350,8 @@ STRANGE = (None, True, -1.0, math.nan, 10**400, "x", [None], {"player": "x"})
 def test_a_damaged_evaluation_of_a_run_is_refused_by_its_name(tmp_path: Path) -> None:
     finished = finish(tmp_path / "run")
     path = finished / "evaluation.json"
-    good = {**json.loads(path.read_text()), "results": [Result("a", "b", 2, 0.5, math.inf, 0.5, 1.0).as_dict()]}
+    good = json.loads(path.read_text())
+    finished_run(finished)
     edits = [{**good, key: value} for key in ("results", "samples", "seconds") for value in STRANGE]
     fields = good["results"][0]
     edits += [

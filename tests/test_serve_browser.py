@@ -317,7 +317,7 @@ def test_rules_are_japanese_in_a_japanese_browser(open_page, address):
     page = open_page(PHONE, has_touch=True, locale="ja-JP")
     page.goto(address)
     expect(page.locator(".shelf li", has_text="ザラバ22").locator("p").first).to_contain_text("株価が高い")
-    expect(page.locator(".shelf li", has_text="Hearts").locator("p").first).to_contain_text("Take no hearts")
+    expect(page.locator(".shelf li", has_text="ハーツ").locator("p").first).to_contain_text("スペードのQ")
     expect(page.locator("#strength option:checked")).to_have_text("上級")
     page.get_by_role("button", name="ザラバ22 覚える").tap()
     expect(page.locator("#lesson")).to_contain_text("はじめての「ザラバ22」")
