@@ -26,6 +26,7 @@ from trick_envs.engine.observation import Block, Layout, write_number
 from trick_envs.engine.registry import game_names, load_game
 from trick_envs.engine.rng import SEED_BITS
 from trick_envs.engine.state import Sizes, record_dtype
+from trick_envs.interfaces.vector import VectorSeatEnv
 
 PACKAGE = Path(trick_envs.__file__).parent
 WORDS = [0, 1, 2, 3, (1 << 53) - 1, 1 << 53, 0x2AAAAAAAAAAAAA, 0x15555555555555, *(1 << k for k in range(0, 54, 7))]
@@ -400,10 +401,12 @@ def test_equal_games_are_the_same_object():
     assert set(game_names()) == {path.parent.name for path in (PACKAGE / "games").glob("*/rules.py")}
 
 
-@pytest.mark.parametrize("num_envs", [0, -1, 1.5, "2", True])
+@pytest.mark.parametrize("num_envs", [0, -1, 1.5, "2", True, 2**70])
 def test_a_bad_number_of_environments_is_an_error(num_envs):
-    with pytest.raises(ValueError, match="num_envs: expected a whole number of 1 to"):
+    with pytest.raises(ValueError, match="num_envs: expected a whole number of 1 to 2,147,483,647, not"):
         BatchEnv("pepper", num_envs)
+    with pytest.raises(ValueError, match="num_envs: expected a whole number of 1 to 2,147,483,647, not"):
+        VectorSeatEnv("pepper", num_envs)
 
 
 def test_a_bad_player_spec_is_an_error_that_says_what_is_allowed():

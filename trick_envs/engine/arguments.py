@@ -113,6 +113,9 @@ def _shown(given: Any) -> str:
     return text if len(text) <= 200 else f"{text[:200]}…"
 
 
+MOST_GAMES = 2**31 - 1  # of one batch: NumPy has no array for many more, and says so in its own words
+
+
 def whole_number(number: Any, low: int, high: float, name: str, what: str = "a whole number") -> int:
     """A whole number in a range, such as a seat or the number of a game, as ``int``: ``True`` and -1 are none.
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trick_envs.engine.arguments import action_numbers, reward_mode, seat_number, seat_numbers, whole_number
+from trick_envs.engine.arguments import MOST_GAMES, action_numbers, reward_mode, seat_number, seat_numbers, whole_number
 from trick_envs.engine.build.kernels import MOST_RECORDS
 from trick_envs.engine.copies import OwnArrays
 from trick_envs.engine.game import Game
@@ -69,7 +69,7 @@ class BatchEnv(OwnArrays, Interruptible):
         observation: str = "position",
         **options: Any,
     ) -> None:
-        self.num_envs = whole_number(num_envs, 1, 2**31 - 1, "num_envs")
+        self.num_envs = whole_number(num_envs, 1, MOST_GAMES, "num_envs")
         self.num_threads = whole_number(num_threads, 1, inf, "num_threads")
         self.game: Game = load_game_for(
             "BatchEnv", [*arguments_of(BatchEnv, "game")], game, num_players, num_deals, options

@@ -70,7 +70,7 @@ class Learners(OwnArrays):
         self._bind()
 
     def _bind(self) -> None:
-        """Takes what every step calls; before every match, because machine code may have come."""
+        """Takes what every step calls: before every match, as machine code may have come, and when plays get room."""
         direct = self.game.kernels.direct
         self._play_rows, self._observe_rows = direct("play_rows"), direct("observe_rows")
         self._first_illegal = direct("first_illegal")

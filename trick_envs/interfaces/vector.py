@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import inf
 from typing import Any
 
 import gymnasium
@@ -13,7 +12,7 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from trick_envs.engine.arguments import action_numbers, seat_number, whole_number
+from trick_envs.engine.arguments import MOST_GAMES, action_numbers, seat_number, whole_number
 from trick_envs.engine.history import Events, Recall
 from trick_envs.engine.interrupts import Interruptible, whole
 from trick_envs.engine.rng import MAX_SEED, checked_seed, fresh_seed, listed_seeds
@@ -65,7 +64,7 @@ class VectorSeatEnv(Interruptible, VectorEnv[Masked, npt.NDArray[Any], npt.NDArr
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         **options: Any,
     ) -> None:
-        self.num_envs = whole_number(num_envs, 1, inf, "num_envs")
+        self.num_envs = whole_number(num_envs, 1, MOST_GAMES, "num_envs")
         self.game, chosen = SeatOptions.read("VectorSeatEnv", game, options, ("num_envs", "autoreset_mode"))
         self.render_mode = chosen.render_mode
         self._rendering = Rendering(self.game, chosen.render_mode, chosen.render_view, _MODES)
