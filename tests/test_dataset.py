@@ -10,7 +10,7 @@ from helpers import every_game
 from typer.testing import CliRunner
 
 from trick_envs.engine.registry import load_game
-from trick_envs.errors import InputError
+from trick_envs.errors import FolderInUseError, InputError
 from trick_envs.evaluation import dataset as datasets
 from trick_envs.evaluation.dataset import play_decisions, write_dataset
 from trick_envs.evaluation.seeds import Purpose
@@ -99,10 +99,56 @@ def test_what_is_wrong_is_told_before_anything_is_written(tmp_path):
     for players, deals, name, told in [
         (["greedi"], 2, "pepper/some-v0", "is no player"),
         ([], 2, "pepper/some-v0", "players"),
-        (["greedy"], 0, "pepper/some-v0", "deals"),
-        (["greedy"], 2, "no name at all", "is no name of a dataset"),
-        (["greedy"], 2, "../../up-v0", "is no name of a dataset"),
+        ("greedy", 2, "pepper/some-v0", "players: expected a list"),
+        (3, 2, "pepper/some-v0", "players: expected a list"),
+        *((["greedy"], wrong, "pepper/some-v0", "deals") for wrong in (0, 1.5, "3", None, 2**70)),
+        *(
+            (["greedy"], 2, wrong, "is no name of a dataset")
+            for wrong in (
+                "no name at all",
+                "../../up-v0",
+                "pepper",
+                "-v0",
+                "x-v-1",
+                "x-v00",
+                "a/" * 1200 + "b-v0",
+                "",
+                None,
+                3,
+                b"x-v0",
+            )
+        ),
     ]:
         with pytest.raises(InputError, match=told):
             write_dataset(game, players, deals, name)
     assert not list((tmp_path).rglob("metadata.json"))
+
+
+def test_what_stops_the_writing_leaves_nothing_and_another_writer_is_refused(tmp_path):
+    game, folder = load_game("zaraba22", num_deals=1), tmp_path / "datasets" / "some-v0"
+
+    def stop(_):
+        with pytest.raises(FolderInUseError):
+            write_dataset(game, ["greedy"], 1, "some-v0")
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(OSError, match="No space"):
+        write_dataset(game, ["greedy"], 2, "some-v0", on_progress=stop)
+    assert [path.name for path in folder.iterdir()] == [".lock"]
+    write_dataset(game, ["greedy"], 2, "some-v0")
+    assert minari.load_dataset("some-v0").total_episodes == 6
+
+
+def test_a_full_disk_is_told_as_one_and_leaves_nothing(tmp_path):
+    resource = pytest.importorskip("resource")
+    game, (soft, hard) = load_game("zaraba22", num_deals=1), resource.getrlimit(resource.RLIMIT_FSIZE)
+    next(play_decisions(game, ["greedy"], 1))  # what is compiled for it is written before
+    resource.setrlimit(
+        resource.RLIMIT_FSIZE, (50_000, hard)
+    )  # HDF5 says the same as on a full disk, with other numbers
+    try:
+        with pytest.raises(OSError, match="too large"):
+            write_dataset(game, ["greedy"], 100, "some-v0")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert [path.name for path in (tmp_path / "datasets" / "some-v0").iterdir()] == [".lock"]

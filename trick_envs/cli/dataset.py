@@ -34,7 +34,7 @@ def dataset(
 
     loaded, specs = load_game(game, num_players, 1), players.split(",")
     short = "-".join(re.sub(r"[^A-Za-z0-9]+", "-", spec.removesuffix(".onnx")).strip("-") for spec in specs)
-    dataset_id = name or f"{loaded.name}/{short}-v0"
+    dataset_id = f"{loaded.name}/{short}-v0" if name is None else name
     with progress_bar(out, transient=True) as bar:
         task = bar.add_task(loaded.name, total=deals, note="")
         folder = write_dataset(

@@ -6,6 +6,9 @@ milliseconds, so the episodes are written here, in its layout (HDF5); its metada
 
 from __future__ import annotations
 
+import contextlib
+import os
+import re
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -18,15 +21,17 @@ from gymnasium import spaces
 
 from trick_envs.agents import make_agent
 from trick_envs.agents.agent import observation_for
-from trick_envs.engine.arguments import reward_mode
+from trick_envs.engine.arguments import reward_mode, whole_number
 from trick_envs.engine.batch import BatchEnv
 from trick_envs.engine.game import Game
 from trick_envs.engine.play_log import layout_of
 from trick_envs.errors import InputError, MissingExtraError
-from trick_envs.evaluation.seeds import Purpose, match_seeds
+from trick_envs.evaluation.seeds import SEEDS_PER_RUN, Purpose, match_seeds
+from trick_envs.files import locked
 from trick_envs.matches.loop import choose_actions
 
 AT_ONCE = 1024  # deals
+LONGEST_NAME = 200  # of a dataset: Minari walks its folders by recursion, and names of files end at 255
 MAIN_FILE = "main_data.hdf5"  # Minari's name
 
 
@@ -73,11 +78,9 @@ def play_decisions(
     Raises:
         ValueError: for an unknown spec, no player, a policy of another game, or numbers that are out of range.
     """
-    if not players:
-        raise InputError("players: expected one spec or more")
-    if deals < 1:
-        raise InputError(f"deals: expected 1 or more, not {deals}")
-    match_seeds(Purpose.TRAINING, seed, 0, deals)
+    if not players or not isinstance(players, Sequence) or isinstance(players, str):
+        raise InputError(f"players: expected a list of one spec or more, such as ['greedy'], not {players!r}")
+    match_seeds(Purpose.TRAINING, seed, 0, whole_number(deals, 1, SEEDS_PER_RUN, "deals"))
     reward_mode(reward)
     agents = [make_agent(spec, game, seed + number) for number, spec in enumerate(players)]
     return _play(game, agents, deals, seed, reward)
@@ -113,10 +116,19 @@ def _play(game: Game, agents: Sequence[Any], deals: int, seed: int, reward: str)
 def dataset_folder(dataset_id: str) -> Path:
     """Where Minari keeps a dataset (``MINARI_DATASETS_PATH``, or a folder in the home)."""
     _libraries()
+    from minari.dataset.minari_dataset import gen_dataset_id, parse_dataset_id
     from minari.namespace import create_namespace, list_local_namespaces
     from minari.storage import get_dataset_path
 
-    namespace = dataset_id.rpartition("/")[0]
+    try:
+        namespace, name, version = parse_dataset_id(dataset_id)
+        if gen_dataset_id(namespace, name, version) != dataset_id or len(dataset_id) > LONGEST_NAME:  # x-v00
+            raise ValueError
+    except (ValueError, TypeError):  # Minari's is a TypeError where there is no version
+        raise InputError(
+            f"{str(dataset_id)[:LONGEST_NAME]!r} is no name of a dataset: expected one such as 'pepper/pretrained-v0', "
+            f"of {LONGEST_NAME} letters at most"
+        ) from None
     if namespace and namespace not in list_local_namespaces():
         create_namespace(namespace)
     return Path(get_dataset_path(dataset_id))
@@ -146,56 +158,72 @@ def write_dataset(
         ValueError: as ``play_decisions``, and if there is such a dataset.
         ImportError: without ``minari`` and ``h5py``.
     """
-    minari, _ = _libraries()
-    from minari.dataset.minari_dataset import parse_dataset_id
-    from minari.dataset.minari_storage import MinariStorage
-
-    try:
-        parse_dataset_id(dataset_id)
-    except ValueError as error:
-        raise InputError(
-            f"{dataset_id!r} is no name of a dataset: expected one such as 'pepper/pretrained-v0'"
-        ) from error
     played = play_decisions(game, players, deals, seed, reward)
     folder = dataset_folder(dataset_id)
-    if (folder / "data").exists():
-        raise InputError(f"there is a dataset {dataset_id!r} already, in {folder}: remove it, or take another name")
-    layout = layout_of(game, observation_for(*(make_agent(spec, game) for spec in players)))
-    low, high = layout.bounds()
+    with locked(folder):
+        if (folder / "data").exists():
+            raise InputError(f"there is a dataset {dataset_id!r} already, in {folder}: remove it, or take another name")
+        temporary = folder / "data.writing"
+        shutil.rmtree(temporary, ignore_errors=True)  # of a process that was killed
+        try:
+            _write_data(
+                temporary,
+                game,
+                players,
+                played,
+                on_progress,
+                dataset_id=dataset_id,
+                num_deals=deals,
+                seed=seed,
+                reward=reward,
+            )
+            temporary.rename(folder / "data")
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
+    return folder
+
+
+def _write_data(
+    folder: Path,
+    game: Game,
+    players: Sequence[str],
+    played: Iterator[Decisions],
+    on_progress: Callable[[int], None] | None,
+    **about: Any,
+) -> None:
+    """Writes a dataset's files into a folder of their own."""
+    minari, _ = _libraries()
+    from minari.dataset.minari_storage import MinariStorage
+
+    low, high = layout_of(game, observation_for(*(make_agent(spec, game) for spec in players))).bounds()
     space = spaces.Dict(
         {
             "observation": spaces.Box(low.astype(np.int8), high.astype(np.int8), dtype=np.int8),
             "action_mask": spaces.Box(0, 1, (game.num_actions,), np.int8),
         }
     )
-    temporary = folder / "data.writing"
-    shutil.rmtree(temporary, ignore_errors=True)
-    temporary.mkdir(parents=True)
-    storage = MinariStorage.new(temporary, space, spaces.Discrete(game.num_actions), data_format="hdf5")
-    episodes, steps, total = _write(temporary / MAIN_FILE, played, on_progress)
+    folder.mkdir()
+    storage = MinariStorage.new(folder, space, spaces.Discrete(game.num_actions), data_format="hdf5")
+    episodes, steps, total = _write(folder / MAIN_FILE, played, on_progress)
     storage.update_metadata(
         {
-            "dataset_id": dataset_id,
             "total_episodes": episodes,
             "total_steps": steps,
-            "dataset_size": round((temporary / MAIN_FILE).stat().st_size / 1e6, 1),
+            "dataset_size": round((folder / MAIN_FILE).stat().st_size / 1e6, 1),
             "minari_version": minari.__version__,
             "algorithm_name": ", ".join(players),
-            "description": f"Every decision of every seat in {deals:,} deals of {game.title}, played by trick_envs.",
+            "description": f"Every decision of every seat in {about['num_deals']:,} deals of {game.title}, played by "
+            "trick_envs.",
             "requirements": ["trick_envs"],
             "game": game.name,
             "version": game.type.version,
             "num_players": game.num_players,
             "options": dict(game.options),
             "players": list(players),
-            "num_deals": deals,
-            "seed": seed,
-            "reward": reward,
             "mean_reward": [round(value, 4) for value in total],
+            **about,
         }
     )
-    temporary.rename(folder / "data")
-    return folder
 
 
 def _write(
@@ -205,7 +233,7 @@ def _write(
     _, h5py = _libraries()
     episodes, steps = 0, 0
     sums: dict[int, list[float]] = {}
-    with h5py.File(path, "w", libver="latest") as file:
+    with _as_oserror(), h5py.File(path, "w", libver="latest") as file:
         put = _writer(h5py)
         for part in played:
             start = 0
@@ -231,6 +259,18 @@ def _write(
             if on_progress is not None:
                 on_progress(len(np.unique(part.deals)))
     return episodes, steps, [float(np.mean(sums[number])) for number in sorted(sums)]
+
+
+@contextlib.contextmanager
+def _as_oserror() -> Iterator[None]:
+    """HDF5 tells of a full disk by a ``RuntimeError`` whose text holds the number of the system's error."""
+    try:
+        yield
+    except RuntimeError as error:
+        number = re.search(r"errno = (\d+)", str(error))
+        if number is None:
+            raise
+        raise OSError(int(number[1]), os.strerror(int(number[1]))) from error
 
 
 def _with_last(rows: npt.NDArray[np.int8]) -> npt.NDArray[np.int8]:
