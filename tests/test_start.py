@@ -820,6 +820,35 @@ def large(states: FixedStates, i: int) -> int:
     assert again.of(large).stats.cache_misses == {}
 
 
+def test_what_kernels_call_is_compiled_once_whatever_integers_it_is_called_with(cold, monkeypatch, tmp_path):
+    (tmp_path / "called_of_a_test.py").write_text("""
+from __future__ import annotations
+from trick_envs.engine.build import rule
+from trick_envs.engine.state import FixedStates
+
+
+@rule
+def sum_of(pair: tuple[int, int], more: int) -> int:
+    return pair[0] + pair[1] + more
+
+
+def calls(states: FixedStates, i: int) -> int:
+    total, found = (0, 0), 0
+    for k in range(i):
+        found += sum_of(total, 0) + sum_of((k, found), states[0].hand_size) + sum_of((0, k), states[0].hand[0, 0])
+        total = k, found
+    return found
+""")
+    monkeypatch.syspath_prepend(tmp_path)
+    module, game = importlib.import_module("called_of_a_test"), load_game("pepper")
+    called = cold.kernels(game).of(module.calls)
+    monkeypatch.setenv("TRICK_ENVS_COMPILE", "never")
+    found = called(game.template, 5)
+    monkeypatch.setenv("TRICK_ENVS_COMPILE", "first")
+    assert called(game.template, 5) == found > 0
+    assert len(module.sum_of.compiled.overloads) == 1
+
+
 @pytest.mark.parametrize("name", ["_reduce", "_rebuild"])
 def test_a_numba_without_the_private_names_of_the_cache_compiles_and_warns(name, cold, monkeypatch):
     game = load_game("pepper")

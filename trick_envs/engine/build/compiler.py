@@ -10,6 +10,7 @@ This module imports Numba, which takes as long as a deal of cards. Nothing impor
 from __future__ import annotations
 
 import contextlib
+import gc
 import hashlib
 import importlib.util
 import pickle
@@ -54,7 +55,7 @@ import numba  # noqa: E402
 from llvmlite import binding  # noqa: E402
 from numba.core import codegen, compiler, serialize  # noqa: E402
 from numba.core.compiler_lock import global_compiler_lock  # noqa: E402
-from numba.core.registry import cpu_target  # noqa: E402
+from numba.core.registry import CPUDispatcher, cpu_target  # noqa: E402
 from numba.np import numpy_support  # noqa: E402
 
 with _later("scipy.linalg.cython_blas"):
@@ -140,13 +141,30 @@ class _Inner(compiler.Compiler):
         return super().define_pipelines()
 
 
+class _Within(CPUDispatcher):
+    """A function that only compiled code calls: its integers have 64 bits, whatever type they have where it is called.
+
+    Else it would be compiled for zero, for a number of a record and for the result of a sum, though Numba computes with
+    all of them alike, and a constant reaches its code by inlining.
+    """
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        return super().get_call_template(tuple(map(_widened, args)), {name: _widened(kws[name]) for name in kws})
+
+
+def _widened(kind: Any) -> Any:
+    if isinstance(kind, numba.types.BaseAnonymousTuple):
+        return numba.types.Tuple([_widened(each) for each in kind])
+    kind = numba.types.unliteral(kind)
+    return numba.types.int64 if isinstance(kind, numba.types.Integer) and kind.signed else kind
+
+
 def _teach(function: Function) -> None:
     """Tells Numba what all rules are, and the kernels that a function may call."""
     for each in (*RULES, *function.__globals__.values()):
         if isinstance(each, types.FunctionType) and hasattr(each, "inline") and not hasattr(each, "_numba_type_"):
-            inner = numba.njit(
-                each, pipeline_class=_Inner, forceinline=each.inline, no_cpython_wrapper=True, **_OPTIONS
-            )
+            options = {"nopython": True, "boundscheck": None, "forceinline": each.inline, "no_cpython_wrapper": True}
+            inner = _Within(each, {}, options | _OPTIONS, _Inner)
             function_type = inner._numba_type_  # which knows the compiled function weakly
             each.compiled, each._numba_type_ = inner, function_type  # type: ignore[attr-defined]
 
@@ -188,7 +206,13 @@ def machine_code(function: Function, kinds: Sequence[Any], record: np.dtype[Any]
 
 
 def _compile(compiled: Any, signature: tuple[Any, ...]) -> Any:
-    compiled.compile(signature)
+    collects = gc.isenabled()
+    gc.disable()  # Numba makes next to no garbage meanwhile: looking for it takes a tenth of the time
+    try:
+        compiled.compile(signature)
+    finally:
+        if collects:
+            gc.enable()
     result = compiled.overloads[signature]
     for environment in result._find_referenced_environments():  # of functions that are part of it
         result.library.codegen.set_env(environment.env_name, environment)
