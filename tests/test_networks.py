@@ -251,6 +251,27 @@ def test_passes_of_the_network_use_the_same_memory() -> None:
     assert copy.deepcopy(policy)._kernels.free == []
 
 
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_threads_share_a_batch_and_the_number_of_cores_changes_nothing(precision: str) -> None:
+    game = load_game("pepper")
+    policy, (seen, _) = make_policy(game, precision=precision), positions(game)
+    rows = torch.from_numpy(np.tile(seen, (1 + 700 // len(seen), 1))[:700])
+    with torch.no_grad():
+        alone = policy.logits_and_values(rows, None)
+        found = []
+        for cores in (1, 2, 8):
+            with policy.compiled.team(3, cores) as pool:
+                found.append(policy.logits_and_values(rows, None))
+                assert pool._threads, "nothing was shared"
+                few = policy.logits_and_values(rows[:200], None)
+    for part in range(2):
+        torch.testing.assert_close(found[0][part], alone[part], atol=1e-5 if precision == "float32" else 0.05, rtol=0)
+        torch.testing.assert_close(few[part], alone[part][:200], atol=1e-5 if precision == "float32" else 0.05, rtol=0)
+        assert torch.equal(found[0][part], found[1][part])
+        assert torch.equal(found[0][part], found[2][part])
+    copy.deepcopy(policy)  # threads do not come along
+
+
 def test_observations_that_were_read_once_give_what_they_give() -> None:
     game = load_game("pepper", 5)
     policy = make_policy(game)

@@ -69,7 +69,7 @@ class RunConfig(BaseModel):
     device: str = Field("cpu", description="device of the network: cpu, cuda or auto")
     threads: Annotated[int, Field(ge=1, le=1024)] = Field(
         2,
-        description="threads that share a minibatch on a CPU. The weights depend on this number, but not on how many "
+        description="threads that share every batch on a CPU. The weights depend on this number, but not on how many "
         "cores there are",
     )
 

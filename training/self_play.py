@@ -22,8 +22,8 @@ import re
 import secrets
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from concurrent.futures import Executor
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from typing import Any, ClassVar, Self, cast
 
@@ -42,7 +42,7 @@ from stable_baselines3.common.utils import FloatSchedule, explained_variance
 from stable_baselines3.common.vec_env import VecEnv, VecMonitor
 
 from training.network import FIGURES, Batch, LossWeights, SuitPolicy, gradients_of_loss, suit_network
-from training.suit_kernels import SparseRows, SuitKernels
+from training.suit_kernels import GRAIN, SparseRows, SuitKernels
 from trick_envs.agents import Agent, make_agent
 from trick_envs.agents.agent import checked_agent
 from trick_envs.engine.batch import BatchEnv
@@ -52,7 +52,7 @@ from trick_envs.matches.loop import NOBODY, choose_actions
 from trick_envs.matches.seating import seatings
 from trick_envs.parallel.threads import usable_cores
 
-LARGE, GRAIN = 512, 16  # rows of a minibatch
+LARGE = 512  # rows of a minibatch
 WAITING, LAST = -1, -2  # instead of the row of the seat's next decision: not made yet; the match has ended
 THREADS = 2  # that share a minibatch on a CPU
 NUMBERS: dict[str, tuple[float, float, str]] = {  # arguments of SelfPlayPPO: from, to, and what they may be instead
@@ -531,7 +531,7 @@ class SelfPlayPPO(MaskablePPO):
     - ``device="cuda"`` is an error where there is none.
 
     Attributes:
-        threads: that share a minibatch of ``SuitPolicy`` on a CPU; the weights depend on their number, but not on that
+        threads: that share every batch of ``SuitPolicy`` on a CPU; the weights depend on their number, but not on that
             of the cores.
         games: the environment, without wrappers.
         made_with: the config of its run, if it has one.
@@ -665,27 +665,33 @@ class SelfPlayPPO(MaskablePPO):
         n_steps = 0
         self.games.begin_rollout(self.num_timesteps)
         new_obs, new_masks = rollout_buffer.see()
-        while n_steps < n_rollout_steps:
-            obs_tensor, action_masks = torch.from_numpy(new_obs), new_masks
-            with torch.no_grad():
-                actions, values, log_probs = self.policy(obs_tensor.to(self.device), action_masks=action_masks)
-            actions, decided = actions.numpy(force=True), (each.numpy(force=True) for each in (values, log_probs))
-            rollout_buffer.note_decisions(actions, *(each.reshape(-1) for each in decided))
-            with self.games.stepped_by_self_play():
-                _, rewards, dones, infos = env.step(actions)
-            rollout_buffer.note_rewards()
-            new_obs, new_masks = rollout_buffer.see()
-            self.num_timesteps += env.num_envs
-            n_steps += 1
-            callback.update_locals(locals())
-            if not callback.on_step():
-                return False
-            self.ep_info_buffer.extend(infos[i]["episode"] for i in np.flatnonzero(dones))
+        with self._team():
+            while n_steps < n_rollout_steps:
+                obs_tensor, action_masks = torch.from_numpy(new_obs), new_masks
+                with torch.no_grad():
+                    actions, values, log_probs = self.policy(obs_tensor.to(self.device), action_masks=action_masks)
+                actions, decided = actions.numpy(force=True), (each.numpy(force=True) for each in (values, log_probs))
+                rollout_buffer.note_decisions(actions, *(each.reshape(-1) for each in decided))
+                with self.games.stepped_by_self_play():
+                    _, rewards, dones, infos = env.step(actions)
+                rollout_buffer.note_rewards()
+                new_obs, new_masks = rollout_buffer.see()
+                self.num_timesteps += env.num_envs
+                n_steps += 1
+                callback.update_locals(locals())
+                if not callback.on_step():
+                    return False
+                self.ep_info_buffer.extend(infos[i]["episode"] for i in np.flatnonzero(dones))
         self._last_obs, self._last_episode_starts = new_obs, dones
         rollout_buffer.compute_returns_and_advantage()
         callback.update_locals(locals())
         callback.on_rollout_end()
         return True
+
+    def _team(self) -> AbstractContextManager[Any]:
+        """In this block, the threads that share batches of a compiled network."""
+        kernels = getattr(self.policy, "compiled", None)
+        return nullcontext() if kernels is None else kernels.team(self.threads, usable_cores())
 
     def train(self) -> None:
         """Learns from the rollout, ``n_epochs`` times in minibatches."""
@@ -709,9 +715,7 @@ class SelfPlayPPO(MaskablePPO):
         clip_range_vf = np.inf if self.clip_range_vf is None else self.clip_range_vf(left)
         weights = LossWeights(self.clip_range(left), clip_range_vf, self.vf_coef, self.ent_coef)
         samples, passes, go_on = buffer.batch(kernels), [], True
-        with ThreadPoolExecutor(
-            min(self.threads, usable_cores()), initializer=torch.set_num_threads, initargs=(1,)
-        ) as pool:
+        with self._team() as pool:
             for epoch in range(self.n_epochs):
                 figures = []
                 for rows in buffer.order(self.batch_size):
@@ -741,9 +745,7 @@ class SelfPlayPPO(MaskablePPO):
         if self.clip_range_vf is not None:
             self.logger.record("train/clip_range_vf", clip_range_vf)
 
-    def _gradients(
-        self, kernels: SuitKernels, batch: Batch, weights: LossWeights, pool: ThreadPoolExecutor
-    ) -> torch.Tensor:
+    def _gradients(self, kernels: SuitKernels, batch: Batch, weights: LossWeights, pool: Executor) -> torch.Tensor:
         """The gradients of a minibatch, for the optimizer; returns the means of ``FIGURES``."""
         policy, size = cast(SuitPolicy, self.policy), len(batch.actions)
         if self.normalize_advantage:

@@ -8,7 +8,10 @@ each. Arrays are used again and again (``_Memory``): to ask the system for memor
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from itertools import pairwise
 from typing import Any, NamedTuple, TypeAlias
 
 import numba
@@ -19,6 +22,7 @@ from numba.extending import overload
 
 Gradients: TypeAlias = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
 ROWS = 4096  # at most, at a time while learning: calls take no time beside computing, and memory stays small
+LEAST, GRAIN = 128, 16  # rows: of a part of a batch; of which a part has a multiple
 
 
 class SuitKernels:
@@ -40,6 +44,22 @@ class SuitKernels:
         for linear in (action.head, value.layer, value.head):
             self.weights += [linear.weight, linear.bias]
         self.free: list[_Memory] = []
+        self._team: tuple[int, ThreadPoolExecutor] | None = None
+
+    @contextmanager
+    def team(self, threads: int, cores: int) -> Iterator[ThreadPoolExecutor]:
+        """In this block, calls without gradients share large batches among threads.
+
+        Args:
+            threads: in how many parts; with ``GRAIN`` rows or a multiple in each, they find the same as one.
+            cores: how many of the parts are computed at a time, which changes nothing.
+        """
+        with ThreadPoolExecutor(min(threads, cores), initializer=torch.set_num_threads, initargs=(1,)) as pool:
+            self._team = threads, pool
+            try:
+                yield pool
+            finally:
+                self._team = None
 
     def __call__(
         self, observations: torch.Tensor | SparseRows, precision: torch.dtype
@@ -52,9 +72,25 @@ class SuitKernels:
             observations: ``(B, D) int8``, or ``B`` of those that ``sparse`` has read.
             precision: ``float32`` or ``bfloat16``.
         """
-        rows = observations if isinstance(observations, SparseRows) else self.sparse(observations)
         if torch.is_grad_enabled():
+            rows = observations if isinstance(observations, SparseRows) else self.sparse(observations)
             return _Network.apply(self, precision, rows, *self.weights)  # type: ignore[no-untyped-call]
+        threads, pool = self._team or (1, None)
+        parts = min(threads, len(observations) // LEAST)
+        if pool is None or parts < 2:
+            return self._judge(observations, precision)
+        ends = [len(observations) * part // (parts * GRAIN) * GRAIN for part in range(parts)] + [len(observations)]
+        first, *others = (observations[begin:end] for begin, end in pairwise(ends))
+        later = [pool.submit(self._judge, part, precision) for part in others]
+        found = [self._judge(first, precision), *(each.result() for each in later)]
+        logits, values = (torch.cat(each) for each in zip(*found, strict=True))
+        return logits, values
+
+    @torch.no_grad()
+    def _judge(
+        self, observations: torch.Tensor | SparseRows, precision: torch.dtype
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        rows = observations if isinstance(observations, SparseRows) else self.sparse(observations)
         memory = self.free.pop() if self.free else _Memory()
         logits, values, _ = _forward(self, precision, rows, memory, *self.weights)
         self._give_back(memory)
@@ -99,7 +135,11 @@ class SuitKernels:
         return SparseRows(found, torch.arange(len(observations)))
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "free": []}  # a copy, or another process, has memory of its own
+        return {
+            **vars(self),
+            "free": [],
+            "_team": None,
+        }  # a copy, or another process, has memory and threads of its own
 
 
 class SparseRows:
@@ -323,7 +363,7 @@ def _like_compiled(number: Any, stored: Any) -> Any:
     return rounded
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=True, nogil=True)
 def _find_inputs(
     observations: Any, wanted: Any, places: Any, columns: Any, cards: Any, factors: Any, suits: int, ranks: int,
     cards_at: int, most: int,
