@@ -127,14 +127,18 @@ def short_game(page: Page, address: str) -> None:
     deal(page, address, game="donguri", num_players=3, opponents="greedy", num_deals=1, seed=5)
 
 
+GO_ON_AFTER_DEAL = """() => { const button = document.querySelector("#summary[open] .primary");
+if (state.about.over || !button) return false; button.click(); return true; }"""  # at once: not on what comes next
+
+
 def play_to_the_end(page: Page, play: Any) -> None:
     """Plays whenever it is the person's turn, and goes on otherwise, until the result is shown."""
     limit = time.monotonic() + 3 * PATIENCE / 1000
     while not page.evaluate("state.about.over && !state.busy"):
         assert time.monotonic() < limit
-        if page.locator("#summary[open]").count():
-            page.locator("#summary .primary").click()
-        elif page.locator("#hand.ready").count():
+        if page.evaluate(GO_ON_AFTER_DEAL):
+            continue
+        if page.locator("#hand.ready").count():
             play()
         else:
             page.keyboard.press(" ")
@@ -418,6 +422,9 @@ def test_hints_are_words_first_and_figures_are_remembered(open_page, address):
     expect(page.locator("#values")).to_be_hidden()
     page.click("#figures")
     expect(page.locator("#hand .bar").first).to_be_visible()
+    below = """[...document.querySelectorAll("#hand [data-key] .hint")].map((one) =>
+        one.parentElement.getBoundingClientRect().bottom - one.getBoundingClientRect().bottom)"""
+    assert min(page.evaluate(below)) > 8  # the number of the key, which once lay on the figures
     assert page.locator("#values tbody tr").count() == page.evaluate("state.frame.legal.length")
     expect(page.locator("#note")).to_contain_text("points")
     page.reload()
@@ -716,11 +723,14 @@ def test_the_keyboard_rests_on_a_legal_card(open_page, address):
     assert looked > 5
 
 
-# Names that are cut, and open cards below the end of their plate, as once in Pepper on a phone and Whist on a tablet.
+# Names that are cut, and open cards and facts beyond their plate, as once in Pepper on a phone and Whist on a tablet.
 OUT_OF_PLATES = """[...document.querySelectorAll("#table .plate")].flatMap((plate) =>
-[...plate.querySelectorAll(".chip, .held, .who > b")].filter((one) =>
-one.localName === "b" && one.scrollWidth > one.clientWidth + 1
-|| one.getBoundingClientRect().bottom > plate.getBoundingClientRect().bottom + 1).map((one) => one.outerHTML))"""
+[...plate.querySelectorAll(".chip, .held, .bit, .who > b")].filter((one) => {
+    const [box, around, text] = [one.getBoundingClientRect(), plate.getBoundingClientRect(), document.createRange()];
+    text.selectNodeContents(one);
+    return one.localName === "b" && text.getBoundingClientRect().width > box.width + 0.02
+        || box.bottom > around.bottom + 1 || box.right > around.right + 1;
+}).map((one) => one.outerHTML))"""
 SCREENS = {"phone": PHONE, "landscape": {"width": 844, "height": 390}, "laptop": {"width": 1366, "height": 650},
            "tablet": {"width": 768, "height": 1024}, "desk": {"width": 1100, "height": 800}}  # fmt: skip
 
@@ -739,6 +749,7 @@ def test_table_and_hand_fit_the_screen_and_hints_do_not_move_the_hand(open_page,
     page.keyboard.press("h")
     expect(page.locator("#hand .hint.star").first).to_be_visible(timeout=3 * PATIENCE)
     after = page.locator("#hand").bounding_box()
+    assert page.evaluate("hand.scrollHeight <= hand.clientHeight + 1")  # once its last row was half cut
     if screen != "landscape":  # there the hand is beside the table, below the hint
         assert after["y"] == pytest.approx(before["y"], abs=1)
         whole = "document.getElementById('note').scrollHeight <= document.getElementById('note').clientHeight + 1"
@@ -754,6 +765,61 @@ def test_table_and_hand_fit_the_screen_and_hints_do_not_move_the_hand(open_page,
         tips = page.locator("#table .tip").all()
         boxes = [box for tip in tips if (box := tip.bounding_box()) is not None]  # of those that are shown
         assert min(box["height"] for box in boxes) >= 26  # what only explains itself may be lower
+
+
+@pytest.mark.parametrize("width", [360, 390, 768, 1366])
+def test_a_plate_shows_all_peppers_and_a_score_of_two_digits(open_page, address, width):
+    """Once the second pepper of a seat was cut off on a phone, and "Ben" was "B…"."""
+    page = open_page({"width": width, "height": 700})
+    deal(page, address, game="pepper", opponents="greedy", seed=5)
+    page.evaluate("""() => {
+        for (const seat of state.frame.table.seats) {
+            seat.facts = ["R", "Y", "G", "B"].map((icon) => ({ value: "−11", icon }));
+            state.frame.scores[seat.seat] = -40;
+        }
+        return state.showFrames([state.frame], null, state.about);
+    }""")
+    assert page.locator("#table .plate .bit").count() == 5 * 4
+    assert page.evaluate(OUT_OF_PLATES) == []
+
+
+@pytest.mark.parametrize("size", [(360, 640), (960, 540)], ids=["small", "zoomed"])
+@pytest.mark.parametrize("game", ["tricky_express", "double_deck_whist"])
+def test_no_plate_covers_another_where_there_is_little_room(open_page, address, size, game):
+    """On the smallest phones, and on a desk whose page is shown at twice its size."""
+    page = open_page({"width": size[0], "height": size[1]})
+    deal(page, address, game=game, opponents="greedy", seed=5)
+    while page.evaluate("state.frame.trick < 2"):
+        page.locator("#hand.ready .legal").first.click()
+    expect(page.locator("#hand.ready")).to_be_visible()
+    boxes = [one.bounding_box() for one in page.locator("#table .plate").all()]
+    for number, one in enumerate(boxes):
+        for other in boxes[:number]:
+            apart = one["x"] >= other["x"] + other["width"] - 1 or other["x"] >= one["x"] + one["width"] - 1
+            assert apart or one["y"] >= other["y"] + other["height"] - 1 or other["y"] >= one["y"] + one["height"] - 1
+    assert page.evaluate(OUT_OF_PLATES) == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= size[0]
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+def test_what_a_guided_deal_says_is_whole(open_page, address, screen):
+    """Once "Go on" was half cut on a desk, and the last line on a phone on its side."""
+    page = open_page(SCREENS[screen])
+    page.add_init_script("localStorage.setItem('speed', 'instant')")
+
+    def go_on_until(there: str) -> None:
+        while not page.evaluate(there):
+            if page.locator("#lesson[open]").count():
+                page.locator("#lesson .primary").click()
+            page.wait_for_timeout(20)
+        assert page.evaluate("coach.scrollHeight <= coach.clientHeight + 1"), there
+
+    for game in ("tricky_express", "pepper"):
+        page.goto(f"{address}/?learn={game}")
+        go_on_until("Boolean(globalThis.state?.lesson)")
+    page.locator("#hand .legal").first.click()
+    page.locator("#coach .primary").click()
+    go_on_until("coach.innerText.includes('takes the trick') && coach.innerText.includes('Go on')")
 
 
 @pytest.mark.parametrize(("game", "least"), [("double_deck_whist", 34), ("tricky_express", 34), ("zaraba22", 56)])
@@ -830,6 +896,10 @@ def test_what_can_be_done_with_a_result_is_in_sight_below_a_long_table(open_page
     button = page.get_by_role("button", name="Review my game")
     box = button.bounding_box()
     assert box["y"] + box["height"] <= SCREENS["landscape"]["height"]
+    below = page.evaluate(
+        "([x, y]) => document.elementFromPoint(x, y).className", [box["x"], box["y"] + box["height"] + 3]
+    )
+    assert "row" in below  # nothing is to be seen between the buttons and the end of the paper
     button.click()
     page.wait_for_url("**/replay/**")
 
@@ -1177,6 +1247,10 @@ def test_three_cards_are_passed_together(open_page, address):
     page.locator("#hand .legal").first.tap()
     names = page.locator("#hand [aria-pressed='true']").evaluate_all("cards => cards.map((one) => one.dataset.card)")
     expect(confirm).to_be_enabled()
+    style = "(one, [pseudo, name]) => getComputedStyle(one, pseudo)[name]"
+    assert page.locator("#hand [aria-pressed='true']").first.evaluate(style, ["::before", "content"]) == '"✓"'
+    background = [None, "backgroundColor"]
+    assert confirm.evaluate(style, background) != page.locator("#look-back").evaluate(style, background)  # what is next
     confirm.tap()
     expect(page.locator("#hand.ready")).to_be_visible()
     page.wait_for_function("() => state.frame.number >= 12 && !state.busy")
@@ -1240,15 +1314,18 @@ def test_a_dead_replay_says_where_games_are(open_page, address):
 def test_a_mistake_of_a_review_shows_the_table_on_a_phone(open_page, address, tmp_path):
     """Once the table was off the screen, and the page 401 pixels wide."""
     page = open_page(PHONE, has_touch=True)
-    game = load_game("donguri", 3, 1)
+    game = load_game("zaraba22", 3, 1)
     agents = {0: make_agent("random", game, 3), 1: make_agent("greedy", game), 2: make_agent("greedy", game)}
-    (tmp_path / "match.json").write_text(json.dumps(play_match("donguri", agents, 4, 3, 1)))
+    (tmp_path / "match.json").write_text(json.dumps(play_match("zaraba22", agents, 4, 3, 1)))
     page.goto(f"{address}/replay")
     page.set_input_files("#file", tmp_path / "match.json")
     page.select_option("#view", "0")
     page.locator("#analyse").tap()
     expect(page.locator(".mistakes li").first).to_be_visible(timeout=3 * PATIENCE)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert page.evaluate("(list) => list.scrollHeight <= list.clientHeight", page.query_selector(".mistakes"))
+    sizes = [one.bounding_box() for one in page.locator("#timeline .jump, #infer summary").all()]
+    assert min(min(size["width"], size["height"]) for size in sizes) >= 39.9
     page.locator(".mistakes .jump-to").last.tap()
     page.wait_for_timeout(500)
     box = page.locator("#stage").bounding_box()
@@ -1256,3 +1333,7 @@ def test_a_mistake_of_a_review_shows_the_table_on_a_phone(open_page, address, tm
     assert box["y"] + box["height"] <= 845
     plates = [one.bounding_box() for one in page.locator("#table .plate").all()]
     assert all(plate["height"] > 20 and plate["width"] > 60 for plate in plates)
+    page.select_option("#view", "all")
+    page.locator("#to-first").tap()
+    expect(page.locator("#table .plate .chip:visible")).to_have_count(28)  # two hands, which once were not shown
+    assert page.evaluate(OUT_OF_PLATES) == []

@@ -10,8 +10,8 @@ const SIZES = [[540, 210], [374, 330], [374, 250], [724, 560], [980, 260], [980,
 
 test("open cards take as many lines as they need: a ten is wider", () => {
   assert.equal(linesOf([], 100), 0);
-  assert.equal(linesOf(["3C", "8C", "9C"], 90), 1);
-  assert.equal(linesOf(["3C", "8C", "10C"], 90), 2);
+  assert.equal(linesOf(["3C", "8C", "9C"], 80), 1);
+  assert.equal(linesOf(["3C", "8C", "10C"], 80), 2);
 });
 
 test("no cards of a trick overlap, and all of them lie on the felt, for every number of players and size", () => {
@@ -42,11 +42,19 @@ test("no cards of a trick overlap, and all of them lie on the felt, for every nu
 
 test("four players on a laptop have cards that can be read", () => {
   assert.ok(layOut(false, 830, 300, [0, 0, 0]).card > 70); // once 42 px, beside empty felt
-  const listed = layOut(true, 534, 160, [0.2, 0.2, 0.2]).card;
+  const listed = layOut(true, 534, 160, [0.2, 0.2, 0.2]);
   const shared = layOut(true, 534, 160, [0.2, 0.2, 0.2], [true, true, true]); // a low phone: two seats with few open cards in a row
-  assert.ok(shared.card > 32 && listed < 26, `${shared.card} after ${listed}`);
+  assert.ok(shared.card > 32 && shared.least < listed.least, `${shared.card} on ${shared.least}, not ${listed.least}`);
   assert.equal(shared.plates[0].y, shared.plates[1].y);
   assert.ok(shared.plates[2].y > shared.plates[1].y);
+});
+
+test("a plate is as high as its facts need, and what is below moves", () => {
+  for (const narrow of [true, false]) {
+    const [few, many] = [layOut(narrow, 374, 330, [0, 0, 0]), layOut(narrow, 374, 330, [0, 0, 0], [], [0, 2, 0])];
+    assert.equal(many.plates[1].height - few.plates[1].height, 40);
+    assert.ok(Math.min(...many.cards.map(([, y]) => y - 0.7 * many.card)) >= many.plates[1].y + many.plates[1].height, `${narrow}`);
+  }
 });
 
 test("a space bar never plays a card, and no key does while a dialog is open", () => {

@@ -1,6 +1,7 @@
 // Cards: one component for the hand, the trick and small ones.
 
-import { h, messages } from "./lib.js";
+import { $, h, messages } from "./lib.js";
+import { handColumns } from "./logic.js";
 
 /** The face of a card; what it is, its surroundings say. */
 export function cardImage(about, kind) {
@@ -47,4 +48,12 @@ export function drawHand(holder, about, frame, ready, make) {
       return make(kind, ready ? (legal ? "legal" : "illegal") : "", legal && key <= 10 ? String(key % 10) : null);
     }))));
   holder.classList.toggle("ready", ready);
+  layHand();
 }
+
+/** Cards in rows, where the window is small. */
+function layHand() {
+  const hand = $("hand");
+  hand.style.setProperty("--columns", String(handColumns(hand.querySelectorAll("button").length, hand.clientWidth || 390, innerHeight < 500)));
+}
+addEventListener("resize", layHand);

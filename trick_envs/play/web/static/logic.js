@@ -10,6 +10,7 @@ export const STRENGTHS = { // in words, and as a spec
 export const SPEEDS = { slow: [1100, 2400], normal: [550, 1200], fast: [220, 650], instant: [0, 0] }; // after a play, after a trick: ms
 const RATIO = 1.4; // height of a card, in widths
 const PILL = 17; // height of a word at a card
+const LEAST = 90; // height that the cards of a trick need
 const AROUND = { 1: [0, 1, 0], 2: [1, 0, 1], 3: [1, 1, 1], 4: [1, 2, 1], 5: [1, 3, 1], 6: [1, 4, 1] };
 
 /** The strength of a player, or its spec; of a file the end of its path. */
@@ -27,18 +28,19 @@ export function strengths(trained) {
  * Where the others sit and where the cards of a trick lie, in pixels of the felt.
  *
  * `plates`: for the seats clockwise from the person's left {x, y, width, height}; `cards`: the middles of the cards, the
- * person's first; `card`: their width. `open`: lines of open cards on the plate of each of the others;
- * `short`: which of these plates need half a row only; `isNarrow`: seats in rows above the trick, as on a phone.
+ * person's first; `card`: their width; `least`: the height that a narrow felt needs. `open`: lines of open cards on the plate of each of the others; `more`: lines of
+ * facts below the first; `short`: which of these plates need half a row only; `isNarrow`: seats in rows above the trick, as
+ * on a phone.
  */
-export function layOut(isNarrow, width, height, open, short = []) {
-  return isNarrow ? narrow(width, height, open, short) : around(width, height, open);
+export function layOut(isNarrow, width, height, open, short = [], more = open.map(() => 0)) {
+  return isNarrow ? narrow(width, height, open, short, more) : around(width, height, open.map((lines, seat) => lines + more[seat]));
 }
 
 /** How many lines small open cards take, by their names, in so many pixels. */
 export function linesOf(names, room) {
   let [lines, left] = [0, 0];
   for (const name of names) {
-    const wide = 13 + 7 * name.length;
+    const wide = 9 + 8 * name.length;
     if (wide > left) [lines, left] = [lines + 1, room];
     left -= wide + 2;
   }
@@ -55,7 +57,7 @@ function around(width, height, open) {
   const others = open.length;
   const [left, top, right] = AROUND[others] ?? [2, others - 4, 2];
   const plate = plateWidth(width, others);
-  const tall = open.map((lines) => (height < 300 ? 44 : 50) + 20 * lines);
+  const tall = open.map((lines) => (height < 300 ? 48 : 50) + 20 * lines);
   const above = top ? Math.max(...tall.slice(left, left + top)) + 6 : 0;
   const column = (seats, x) => seats.map((seat, number) => ({
     x, width: plate, height: tall[seat],
@@ -98,7 +100,7 @@ function inOneRow(others, area, card) {
   return cards;
 }
 
-function narrow(width, height, open, short) {
+function narrow(width, height, open, short, more) {
   const others = open.length;
   const spread = Math.max(...open) > 0; // a row for each seat, with its cards
   const columns = Math.ceil(others / Math.ceil(others / 4));
@@ -108,29 +110,30 @@ function narrow(width, height, open, short) {
   for (let first = 0; first < others;) {
     const count = !spread ? Math.min(columns, others - first) : short[first] && short[first + 1] ? 2 : 1;
     const wide = spread ? (width - gap * (count - 1)) / count : (width - gap * (columns - 1)) / columns;
-    const tall = spread ? 27 + 20 * Math.max(...open.slice(first, first + count)) : 47;
+    const lines = (of) => 20 * Math.max(...of.slice(first, first + count));
+    const tall = (spread ? 27 + lines(open) : 47) + lines(more);
     for (let number = 0; number < count; number += 1) plates.push({ x: number * (wide + gap), y, width: wide, height: tall });
     y += tall + gap;
     first += count;
   }
-  const area = { x: 0, y, width, height: Math.max(height - y, 60) };
+  const area = { x: 0, y, width, height: Math.max(height - y, LEAST) };
   const rows = spread && others > 4 ? 2 : spread ? 1 : Math.ceil(others / columns);
   const perRow = Math.ceil(others / rows);
   const stacked = Math.min(76, (area.height - (rows + 1) * PILL * 1.5) / (RATIO * (rows + 1)), width / perRow - 8);
   const flat = Math.min(76, (area.height - 2 * PILL - 10) / RATIO, width / (others + 1) - 6);
-  if (stacked < 0.9 * flat) return { plates, cards: inOneRow(others, area, Math.max(flat, 22)), card: Math.max(flat, 22) };
+  if (stacked < 0.9 * flat) return { plates, cards: inOneRow(others, area, Math.max(flat, 22)), card: Math.max(flat, 22), least: y + LEAST };
   const step = RATIO * stacked + PILL * 1.5;
   const middle = y + area.height / 2;
   const cards = [[width / 2, middle + rows * step / 2]];
   for (let number = 0; number < others; number += 1) {
     cards.push([width / 2 + (number % perRow - (perRow - 1) / 2) * width / perRow, middle + (Math.floor(number / perRow) - rows / 2) * step]);
   }
-  return { plates, cards, card: Math.max(stacked, 22) };
+  return { plates, cards, card: Math.max(stacked, 22), least: y + LEAST };
 }
 
-/** How many columns a hand has on a phone: as few rows as leave the cards wide enough to be hit. */
-export function handColumns(cards, width) {
-  const most = Math.max(Math.floor(width / 52), 4);
+/** How many columns a hand has on a phone: as few rows as leave the cards wide enough to be hit; `low`: beside the table. */
+export function handColumns(cards, width, low = false) {
+  const most = Math.max(Math.floor(width / (low ? 43 : 52)), 4);
   return Math.max(5, Math.ceil(cards / Math.ceil(cards / most)));
 }
 

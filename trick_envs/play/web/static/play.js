@@ -4,7 +4,7 @@ import { cardButton, drawHand } from "./cards.js";
 import { askHints, hintMark, hintWords, renderValues, tellHint } from "./hints.js";
 import { $, ask, h, onDrop, said, sentence, signed, speaker, stopped, sure } from "./lib.js";
 import { beginLessons, coach, endLesson, learning, teach, teachDecision, teachTrick, tryCard } from "./learn.js";
-import { handColumns, keyAction, SPEEDS } from "./logic.js";
+import { keyAction, SPEEDS } from "./logic.js";
 import { bringPolicy, chosen, drawStart, fillForm, forgetPolicy, remembered, showForm } from "./newgame.js";
 import { dealOver, lookBack, matchOver, renderScore, showDeal, showLink } from "./results.js";
 import { fillRules, guideOf } from "./rules.js";
@@ -263,8 +263,6 @@ function renderHand() {
     return cardButton(about, kind, { state: legality, key, label, pressed: picks ? state.picked.includes(kind) : null, extra: hint ? hintMark(hint) : null, onclick: (event) => guarded(() => choose(kind, event.currentTarget)) });
   });
   const fresh = [...hand.querySelectorAll("button")];
-  hand.style.setProperty("--columns", String(handColumns(fresh.length, hand.clientWidth || 390)));
-  hand.style.setProperty("--count", String(fresh.length));
   $("take-back").disabled = !ready || !about.begun;
   showPicked(ready);
   const old = focused >= 0 ? buttons[focused].dataset.card : null;
@@ -618,6 +616,5 @@ $("stop").addEventListener("click", () => guarded(async () => {
   state.goOn?.();
   await enter(await ask(`/api/games/${about.id}/end`, {}));
 }));
-addEventListener("resize", () => state.frame && $("hand").style.setProperty("--columns", String(handColumns($("hand").querySelectorAll("button").length, $("hand").clientWidth))));
 Object.assign(state, { sound, showFrames, renderScore, showResult, newGame, chosen }); // for scripts that drive the page
 guarded(start);

@@ -2,7 +2,6 @@
 
 import { cardButton, chip, drawHand } from "./cards.js";
 import { $, ask, h, onDrop, percent, said, save, sentence, signed, stopped } from "./lib.js";
-import { handColumns } from "./logic.js";
 import { Table } from "./table.js";
 
 let source = null; // where steps and hints come from
@@ -155,7 +154,6 @@ function showHand(frame, asks) {
   drawHand(hand, about, frame, asks, (kind, legality, key) => cardButton(about, kind, { state: legality, key, onclick: () => legality === "legal" && guarded(() => tryIt(kind)) }));
   const buttons = [...hand.querySelectorAll("button")];
   buttons.forEach((button) => { button.tabIndex = asks && button.classList.contains("legal") ? 0 : -1; button.disabled = !asks; });
-  hand.style.setProperty("--columns", String(handColumns(buttons.length, hand.clientWidth || 390)));
   if (asks) hand.querySelector(".legal")?.focus({ preventScroll: true });
 }
 

@@ -45,21 +45,36 @@ function dealTable() {
 
 /** Opens the dialog of results with some content; what is to happen when it closes is asked anew each time. */
 function open(closed, ...children) {
+  shut();
   const dialog = $("summary");
-  dialog.onclose = null;
-  if (dialog.open) dialog.close();
   dialog.replaceChildren(...children.filter(Boolean));
   dialog.onclose = closed;
   dialog.showModal();
   dialog.scrollTop = 0;
 }
 
+/** Opens the table of the last finished deal; a button with these words closes it. `then`: what is to happen next. */
+function openDeal(words, then = () => {}) {
+  const { about: { last_deal: { number }, length } } = state;
+  const closed = () => {
+    shut();
+    sessionStorage.removeItem("deal");
+    then();
+  };
+  open(closed, h("h2", {}, said("result.deal_of", { number, length })), dealTable(),
+    h("p", { class: "row" }, h("button", { type: "button", class: "primary", autofocus: true, onclick: closed }, words)));
+}
+
+/** Closes it, as the person has said. */
+function shut() {
+  const dialog = $("summary");
+  dialog.onclose = null;
+  if (dialog.open) dialog.close();
+}
+
 /** Shows the table of the last finished deal again. */
 export function showDeal() {
-  const { about } = state;
-  if (!about.last_deal || state.goOn) return;
-  open(() => sessionStorage.removeItem("deal"), h("h2", {}, said("result.deal_of", { number: about.last_deal.number, length: about.length })), dealTable(),
-    h("button", { type: "button", class: "primary", autofocus: true, onclick: () => $("summary").close() }, said("page.on")));
+  if (state.about.last_deal && !state.goOn) openDeal(said("page.on"));
 }
 
 /** The end of a deal; resolves when the person goes on. */
@@ -68,8 +83,7 @@ export function dealOver(shown, last) {
   return new Promise((resolve) => {
     const number = shown.deal;
     function done() {
-      $("summary").onclose = null;
-      if ($("summary").open) $("summary").close();
+      shut();
       sessionStorage.removeItem("deal");
       state.goOn = null;
       resolve();
@@ -78,8 +92,7 @@ export function dealOver(shown, last) {
     sessionStorage.setItem("deal", `${about.id} ${number}`); // a reload shows it again
     renderScore();
     setTimeout(() => {
-      if (state.goOn !== done) return;
-      open(done, h("h2", {}, said("result.deal_of", { number, length: about.length })), dealTable(), h("button", { type: "button", class: "primary", autofocus: true, onclick: done }, said(last ? "page.result" : "result.next_deal")));
+      if (state.goOn === done) openDeal(said(last ? "page.result" : "result.next_deal"), done);
     }, still.matches ? 0 : 900);
     state.goOn = done;
   });

@@ -118,7 +118,7 @@ export class Table {
     const classes = ["plate", "tip", seat === frame.acting ? "acts" : "", frame.table.winners.includes(seat) ? "won" : ""].filter(Boolean).join(" ");
     return h("button", { type: "button", class: classes, "data-seat": seat, title: one.about, "aria-label": `${sentence(frame.names[seat])}${said("words.end")}${one.about}`, onclick: (event) => this.explain(event, one.about) },
       h("span", { class: "who" }, avatar(you ? "you" : seat), h("b", {}, sentence(frame.names[seat])), one.dealer ? h("i", { class: "dealer", title: said("page.dealer") }, said("page.dealer_letter")) : null, h("b", { class: "points" }, signed(frame.scores[seat]))),
-      h("span", { class: "second" }, h("span", { class: "facts" }, ...one.facts.map((fact) => this.fact(fact))), seat !== frame.table.bottom && hidden ? h("span", { class: "held" }, `${hidden}`) : null),
+      h("span", { class: "second" }, seat !== frame.table.bottom && hidden ? h("span", { class: "held" }, `${hidden}`) : null, ...one.facts.flatMap((fact) => [this.fact(fact), " "])),
       seen.length ? h("span", { class: "chips open" }, ...seen.map((kind) => chip(about, kind))) : null);
   }
 
@@ -126,7 +126,7 @@ export class Table {
     return h("span", { class: `bit${fact.small ? " small" : ""}` },
       fact.icon ? h("img", { class: "icon", src: `/icons/${this.about.name}/${fact.icon}.svg`, alt: "", width: "15", height: "15" }) : null,
       fact.suit ? h("span", { class: `symbol on-${fact.suit}` }, this.about.suits[fact.suit] ?? fact.suit) : null,
-      fact.value ? h("b", {}, fact.value) : null, fact.label ? ` ${fact.label}` : null, fact.note ?? null);
+      fact.value ? h("b", {}, fact.value) : null, fact.label ?? null, fact.note ?? null);
   }
 
   /** The place of a seat's cards in the trick. */
@@ -150,27 +150,40 @@ export class Table {
     const [width, height] = [felt.clientWidth, felt.clientHeight];
     if (!width || !height) return;
     const others = [...this.plates].filter(([seat]) => seat !== this.frame.table.bottom);
-    const narrow = width < 560 && this.holder.classList.contains("small");
+    const narrow = this.holder.classList.contains("small");
     const beside = narrow && width >= 480; // room for open cards beside the name
-    const room = narrow ? width - (beside ? 170 : 12) : plateWidth(width, others.length) - 16;
+    const room = narrow ? width - (beside ? 160 : 12) : plateWidth(width, others.length) - 16;
     const open = others.map(([seat]) => this.frame.table.seats[seat].hand.filter((kind) => kind !== null));
     const lines = open.map((kinds) => {
       const found = linesOf(kinds.map((kind) => this.about.cards[kind].name), room);
       return beside && found === 1 ? 0.2 : found;
     });
     this.holder.classList.toggle("beside", beside);
-    const plan = layOut(narrow, width, height, lines, open.map((kinds) => beside && kinds.length <= 2));
+    const short = open.map((kinds) => beside && kinds.length <= 2);
     this.holder.classList.toggle("spread", Math.max(...lines) > 0);
-    others.forEach(([, plate], number) => {
-      const { x, y, width: wide, height: high } = plan.plates[number];
-      Object.assign(plate.style, { left: `${x}px`, top: `${y}px`, width: `${wide}px`, height: `${high}px` });
-    });
+    let plan = layOut(narrow, width, height, lines, short);
+    this.seat(others, plan);
+    const more = others.map(([, plate]) => moreLines(plate.querySelector(".second")));
+    if (Math.max(...more) > 0) {
+      plan = layOut(narrow, width, height, lines, short, more);
+      this.seat(others, plan, more);
+    }
     this.spots.forEach((spot, number) => {
       const [x, y] = plan.cards[number];
       const inwards = Math.abs(x - width / 2) < 5 ? "center" : x < width / 2 ? "flex-start" : "flex-end"; // of two lead cards
       Object.assign(spot.style, { left: `${x - plan.card / 2}px`, top: `${y - 0.7 * plan.card}px`, justifyContent: inwards });
     });
     felt.style.setProperty("--card", `${plan.card}px`);
+    felt.style.minHeight = narrow ? `${plan.least}px` : null;
+  }
+
+  /** Puts the plates of the others where they belong. */
+  seat(others, { plates }, more = others.map(() => 0)) {
+    others.forEach(([, plate], number) => {
+      const { x, y, width, height } = plates[number];
+      Object.assign(plate.style, { left: `${x}px`, top: `${y}px`, width: `${width}px`, height: `${height}px` });
+      plate.querySelector(".second").style.height = `${1.3 * (1 + more[number])}rem`;
+    });
   }
 
   explain(event, text) {
@@ -210,4 +223,9 @@ export class Table {
   remember() {
     for (const card of this.laid().values()) card.at = card.getBoundingClientRect();
   }
+}
+
+/** How many lines the facts of a plate need below the first, which they have. */
+function moreLines(second) {
+  return Math.round(second.scrollHeight / second.clientHeight) - 1;
 }
