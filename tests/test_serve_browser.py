@@ -725,7 +725,7 @@ def test_the_keyboard_rests_on_a_legal_card(open_page, address):
 
 # Names that are cut, and open cards and facts beyond their plate, as once in Pepper on a phone and Whist on a tablet.
 OUT_OF_PLATES = """[...document.querySelectorAll("#table .plate")].flatMap((plate) =>
-[...plate.querySelectorAll(".chip, .held, .bit, .who > b")].filter((one) => {
+[...plate.querySelectorAll(".chip, .held, .bit, .who > b")].filter((one) => one.checkVisibility()).filter((one) => {
     const [box, around, text] = [one.getBoundingClientRect(), plate.getBoundingClientRect(), document.createRange()];
     text.selectNodeContents(one);
     return one.localName === "b" && text.getBoundingClientRect().width > box.width + 0.02
