@@ -496,6 +496,13 @@ def test_a_policy_that_a_browser_sends_is_an_opponent_also_after_a_restart(tmp_p
     assert again.post("/games", {"game": "donguri", "num_players": 3, "opponents": spec}).status_code == 410
 
 
+def test_what_is_wrong_with_a_file_is_said_in_the_language_of_the_page(tmp_path):
+    browser = Browser(tmp_path)
+    kind, japanese = "application/octet-stream", {"accept-language": "ja"}
+    assert "使えません" in browser.post("/policies", b"no policy", **{"content-type": kind}, **japanese).json()["error"]
+    assert "JSONとして読めません：2行目" in browser.post("/replays", b"{\n", **japanese).json()["error"]
+
+
 def test_a_file_that_is_no_policy_is_refused_before_it_is_kept(tmp_path):
     browser, content = Browser(tmp_path), pretrained_file(game_type("donguri"), 3).read_bytes()
     for body, why in (
@@ -1128,7 +1135,7 @@ def test_what_may_not_be_chosen_is_refused(browser, asked):
     ("body", "where"),
     [
         (b"", "line 1"), (b"{", "line 1"), (b'{"a":\n\n1,}', "line 3"), (b"\n\n\xff", "line 3"), (b"NaN", "NaN"),
-        (b'{"number": NaN}', "NaN"), (b"[" * 100_000, "brackets"), (b"1" * 5000, "digits"), (b"{}" * 2, "line 1"),
+        (b'{"number": NaN}', "NaN"), (b"[" * 100_000, "recursion"), (b"1" * 5000, "digits"), (b"{}" * 2, "line 1"),
     ],
 )  # fmt: skip
 def test_what_is_no_json_is_refused_with_the_line(browser, body, where):

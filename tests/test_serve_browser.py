@@ -784,7 +784,7 @@ def test_a_plate_shows_all_peppers_and_a_score_of_two_digits(open_page, address,
 
 
 @pytest.mark.parametrize("size", [(360, 640), (960, 540)], ids=["small", "zoomed"])
-@pytest.mark.parametrize("game", ["tricky_express", "double_deck_whist"])
+@pytest.mark.parametrize("game", ["tricky_express", "double_deck_whist", "pepper"])
 def test_no_plate_covers_another_where_there_is_little_room(open_page, address, size, game):
     """On the smallest phones, and on a desk whose page is shown at twice its size."""
     page = open_page({"width": size[0], "height": size[1]})
@@ -799,6 +799,15 @@ def test_no_plate_covers_another_where_there_is_little_room(open_page, address, 
             assert apart or one["y"] >= other["y"] + other["height"] - 1 or other["y"] >= one["y"] + one["height"] - 1
     assert page.evaluate(OUT_OF_PLATES) == []
     assert page.evaluate("document.documentElement.scrollWidth") <= size[0]
+    heights = page.evaluate("""async () => {
+        const found = new Set();
+        for (let frame = 0; frame < 10; frame += 1) {
+            await new Promise(requestAnimationFrame);
+            found.add(document.getElementById("table").clientHeight);
+        }
+        return [...found];
+    }""")
+    assert len(heights) == 1  # the table does not change its height for ever
 
 
 @pytest.mark.parametrize("screen", SCREENS)

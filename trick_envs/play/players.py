@@ -13,6 +13,7 @@ from trick_envs.agents.spec import ROLLOUT, parse_spec
 from trick_envs.engine.game import Game
 from trick_envs.engine.registry import load_game
 from trick_envs.errors import InputError
+from trick_envs.view.messages import said
 
 SHRINK = 4  # a search shrinks in steps of this, so that a game needs few agents
 LEAST_EFFORT = {"pimc": 5, "ismcts": 50}
@@ -48,7 +49,7 @@ def _brought(spec: str, game: Game, folder: Path) -> Agent:
     """A policy that somebody has brought, one for all games: what it holds follows from its name."""
     file = folder / spec
     if not file.is_file():
-        raise InputError("the policy of one of its players is kept here no more")
+        raise InputError(said("refused.no_player"))
     return make_agent(spec, game, files={spec: read_policy_file(file)})
 
 

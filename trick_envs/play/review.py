@@ -32,7 +32,7 @@ from trick_envs.play.advice import margin
 from trick_envs.play.characters import PERSON
 from trick_envs.play.hints import Advisor, CardHint, advisor_of
 from trick_envs.play.players import Player, is_allowed
-from trick_envs.view.messages import said
+from trick_envs.view.messages import said, said_to
 from trick_envs.view.table import YOU, seat_name
 from trick_envs.view.words import card_words, sentence
 
@@ -151,8 +151,7 @@ class Review:
             you: the seat that is spoken to.
         """
         name = YOU if decision.seat == you else self.name(decision.seat)
-        key = f"moves.{'you_' if name == YOU else ''}{decision.phase}"
-        move = said(key, name=name, card=self._card(decision.played))
+        move = said_to(name == YOU, f"moves.{decision.phase}", name=name, card=self._card(decision.played))
         told = said("judged.where", deal=decision.deal, trick=decision.trick, move=move)
         return said("judged.both", told=told, better=self._better(decision)) if decision.loss else told
 

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
 from trick_envs.engine.deal import Plays, Trick
-from trick_envs.view.messages import said
+from trick_envs.view.messages import said, said_to
 from trick_envs.view.rows import Row, lines_of
 
 Kinds = tuple[int | None, ...]  # cards by kind; None: a card that the observer does not see
@@ -154,10 +154,8 @@ class TableView:
         return said("words.you") if seat == self.spoken_to else self.seats[seat].name
 
     def said_of(self, seat: int, message: str, /, **blanks: object) -> str:
-        """A message about a seat, or, if it is spoken to, that with ``you_`` before its key: ``you take the trick``."""
-        section, key = message.split(".")
-        you = "you_" if seat == self.spoken_to else ""
-        return said(f"{section}.{you}{key}", name=self.seats[seat].name, **blanks)
+        """A message about a seat, which may be the one that is spoken to."""
+        return said_to(seat == self.spoken_to, message, name=self.seats[seat].name, **blanks)
 
 
 def seat_name(seat: int) -> str:

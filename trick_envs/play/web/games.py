@@ -180,7 +180,7 @@ class Games:
         try:
             session = Session(match, players, named=True, policies=self.brought.folder)
         except ValueError as error:  # a file that has changed since
-            raise ApiError(400, f"opponents: {error}") from None
+            raise ApiError(400, said("refused.bad_policy", error=error)) from None
         return self._opened(request, session)
 
     def _opponents(self, game: Game, asked: Any) -> list[str]:

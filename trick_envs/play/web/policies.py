@@ -71,7 +71,7 @@ class Policies:
             name, players = made_for(Path("the file"), content)
             PolicyAgent(Path("the file"), load_game(name, players), content=content)
         except ValueError as error:
-            raise ApiError(422, str(error)) from None
+            raise ApiError(422, said("refused.bad_policy", error=error)) from None
         try:
             self._kept.get(spec)
         except ApiError:

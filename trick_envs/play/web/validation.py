@@ -11,6 +11,7 @@ from starlette.requests import Request
 
 from trick_envs.errors import InputError
 from trick_envs.play.players import EFFORTS, PLAIN_PLAYERS, is_allowed
+from trick_envs.view.messages import said
 
 MAX_BODY = 1_000_000  # bytes
 MAX_MESSAGE = 400  # characters of an error
@@ -39,7 +40,7 @@ def check_origin(request: Request, kind: str = "application/json") -> None:
     """Refuses a POST that another site's page sends, or a form, or one of another kind."""
     origin, host = request.headers.get("origin"), request.headers.get("host")
     if origin not in (f"http://{host}", f"https://{host}"):  # a proxy in front may speak the other one
-        raise ApiError(403, "this request does not come from a page of this server: its Origin is another")
+        raise ApiError(403, said("refused.origin"))
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != kind:
         raise ApiError(415, f"expected Content-Type: {kind}")
 
@@ -48,19 +49,17 @@ def read_json(body: bytes) -> Any:
     """The value that a body holds.
 
     Raises:
-        ApiError: if it is not JSON; names line and column.
+        ApiError: if it is not JSON; names the line.
     """
     try:
         return json.loads(body.decode("utf-8-sig"), parse_constant=_no_constant)
     except json.JSONDecodeError as error:
-        raise ApiError(400, f"not readable as JSON: line {error.lineno}, column {error.colno}: {error.msg}") from None
+        where = said("refused.line", line=error.lineno, error=error.msg)
     except UnicodeDecodeError as error:
-        line = body[: error.start].count(b"\n") + 1
-        raise ApiError(400, f"not readable as JSON: line {line}: not UTF-8") from None
-    except RecursionError:
-        raise ApiError(400, "not readable as JSON: too many brackets inside each other") from None
-    except ValueError as error:  # NaN, or a number with thousands of digits
-        raise ApiError(400, f"not readable as JSON: {error}") from None
+        where = said("refused.line", line=body[: error.start].count(b"\n") + 1, error="UTF-8")
+    except (RecursionError, ValueError) as error:  # brackets inside each other, NaN, a number with thousands of digits
+        where = str(error)
+    raise ApiError(400, said("refused.no_json", where=where))
 
 
 def _no_constant(name: str) -> Any:

@@ -20,6 +20,12 @@ def said(name: str, /, **blanks: object) -> str:
     return str(messages(spoken())[section][key]).format(**blanks)
 
 
+def said_to(you: bool, name: str, /, **blanks: object) -> str:
+    """A message about a seat, or, if it is spoken to, that with ``you_`` before its key: ``you take the trick``."""
+    section, key = name.split(".")
+    return said(f"{section}.{'you_' if you else ''}{key}", **blanks)
+
+
 def declared(game: str, what: str, english: str) -> str:
     """What a game declares in English in its own code, in the language that is spoken, if its table has it."""
     return str(messages(spoken()).get("declared", {}).get(f"{game}.{what}", english))

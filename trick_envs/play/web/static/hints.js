@@ -67,7 +67,7 @@ export function hintMark(hint) {
     "span",
     { class: `hint${hint.kind === hints.baseline ? " policy" : ""}${disagrees ? " better" : ""}`, "aria-hidden": "true" },
     hint.probability === null ? null : bar,
-    hint.probability === null ? null : h("b", { "data-text": percent(hint.probability) }),
+    hint.probability === null ? null : h("b", { "data-text": percent(hint.probability).replace(" ", "") }),
     h("span", { class: "search" },
       h("span", { "data-text": hint.advantage === null ? "–" : signed(hint.advantage, 1) }),
       hint.error ? h("small", { "data-text": ` ±${hint.error.toFixed(1)}` }) : null),

@@ -357,7 +357,7 @@ function renderReview() {
   const least = Object.entries(review.marks).map(([mark, loss]) => said("review.mark_from", { mark: said(`marks.${mark}`), points: loss.toFixed(1) })).join(said("words.comma"));
   $("judged").replaceChildren(
     h("p", { id: "verdict" }, seat === person ? "" : h("b", {}, said("review.as", { name: about.names[seat] })), review.verdicts[seat]),
-    again && person >= 0 ? h("p", { id: "duplicate" }, h("b", {}, said("review.same")), said("review.duplicate", { spec: again.spec, score: signed(again.score[person]), own: signed(again.compared[person]) })) : "",
+    again && person >= 0 ? h("p", { id: "duplicate" }, h("b", {}, said("review.same")), said(again.spec === "pretrained" ? "review.duplicate" : "review.duplicate_by", { spec: again.spec, score: signed(again.score[person]), own: signed(again.compared[person]) })) : "",
     list.length && source.retry ? h("p", { class: "row" }, h("button", { type: "button", class: "primary", id: "retry-all", onclick: () => guarded(() => startRetry(found, 0)) }, found.length > 1 ? said("retry.all", { count: found.length }) : said("retry.one"))) : "",
     list.length ? h("ol", { class: "mistakes" }, ...list) : "",
     h("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": said("review.seats") }, h("table", {}, h("thead", {}, head), h("tbody", {}, ...rows))),

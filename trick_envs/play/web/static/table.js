@@ -145,12 +145,12 @@ export class Table {
   /** Puts plates and cards where they belong at this size. */
   place() {
     const { felt } = this.parts;
-    this.holder.classList.toggle("small", this.holder.clientWidth < 640);
-    this.holder.classList.toggle("low", this.holder.clientHeight < 350);
+    const narrow = this.holder.clientWidth < 640;
+    this.holder.classList.toggle("small", narrow);
+    this.holder.classList.toggle("low", this.holder.clientHeight < 350 && !(narrow && innerHeight > innerWidth)); // upright it is as high as it needs
     const [width, height] = [felt.clientWidth, felt.clientHeight];
     if (!width || !height) return;
     const others = [...this.plates].filter(([seat]) => seat !== this.frame.table.bottom);
-    const narrow = this.holder.classList.contains("small");
     const beside = narrow && width >= 480; // room for open cards beside the name
     const room = narrow ? width - (beside ? 160 : 12) : plateWidth(width, others.length) - 16;
     const open = others.map(([seat]) => this.frame.table.seats[seat].hand.filter((kind) => kind !== null));
