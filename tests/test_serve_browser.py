@@ -1205,6 +1205,34 @@ def test_a_policy_file_is_chosen_or_dropped_on_the_start_page_and_plays(open_pag
     expect(page.locator("#strength")).to_have_value("strong")
 
 
+def test_a_double_click_deals_one_game(open_page, address):
+    """Once two, and Back led to the other one."""
+    page = open_page()
+    page.add_init_script("localStorage.setItem('speed', 'instant')")
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.method) if request.url.endswith("/api/games") else None)
+    page.goto(address)
+    page.get_by_role("button", name="Play Donguri").dblclick()
+    expect(page.locator("#hand.ready")).to_be_visible()
+    page.go_back()
+    expect(page.locator("#start")).to_be_visible()
+    assert asked.count("POST") == 1
+
+
+def test_a_policy_with_a_long_name_keeps_the_page_narrow(open_page, address, tmp_path):
+    """Once the choice of opponents was 570 pixels wide on a phone."""
+    page = open_page(PHONE, has_touch=True)
+    file = tmp_path / f"{'x' * 115}.onnx"
+    shutil.copy(pretrained_file(game_type("donguri"), 3), file)
+    page.goto(address)
+    page.set_input_files("#policy", file)
+    expect(page.locator("#message")).to_contain_text("xxxx")
+    for name in ("#strength", "#message"):
+        box = page.locator(name).bounding_box()
+        assert box["x"] + box["width"] <= 390
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
 def test_the_start_page_fills_a_phone_on_its_side(open_page, address):
     """Once the layout of a table on such a screen squeezed it into the right third."""
     page = open_page(SCREENS["landscape"])

@@ -74,6 +74,7 @@ test("strengths have words, and untrained games have no trained ones", () => {
   assert.equal(strengthOf("pretrained"), "strong");
   assert.equal(strengthOf("ismcts:77"), "ismcts:77");
   assert.equal(strengthOf("runs/mine/first/policy.onnx"), "first/policy.onnx");
+  assert.equal(strengthOf(`${"x".repeat(120)}.onnx`), `${"x".repeat(35)}.onnx`);
   assert.deepEqual(strengths(false).map(([word]) => word), ["beginner", "casual", "good"]);
 });
 

@@ -13,10 +13,10 @@ const PILL = 17; // height of a word at a card
 const LEAST = 90; // height that the cards of a trick need
 const AROUND = { 1: [0, 1, 0], 2: [1, 0, 1], 3: [1, 1, 1], 4: [1, 2, 1], 5: [1, 3, 1], 6: [1, 4, 1] };
 
-/** The strength of a player, or its spec; of a file the end of its path. */
+/** The strength of a player, or its spec; of a file the end of its path, at most 40 letters. */
 export function strengthOf(spec) {
   if (/^[0-9a-f]{32}\.onnx$/.test(spec)) return "own"; // that somebody has sent
-  return Object.keys(STRENGTHS).find((word) => STRENGTHS[word] === spec) ?? (spec.endsWith(".onnx") ? spec.split(/[/\\]/).slice(-2).join("/") : spec);
+  return Object.keys(STRENGTHS).find((word) => STRENGTHS[word] === spec) ?? (spec.endsWith(".onnx") ? spec.split(/[/\\]/).slice(-2).join("/").slice(-40) : spec);
 }
 
 /** The strengths that a player can have where a policy has been trained or not, the weakest first: [word, spec]. */

@@ -100,8 +100,12 @@ function view(name) {
   document.body.classList.toggle("at-start", name === "start");
 }
 
-/** Deals; Back returns to what was shown before. */
+let dealing = false;
+
+/** Deals; Back returns to what was shown before. A second click deals no second game. */
 async function newGame(body, hash = "") {
+  if (dealing) return;
+  dealing = true;
   const patience = setTimeout(() => say(said("play.preparing"), true), 900);
   let reply;
   state.busy = true;
@@ -113,7 +117,7 @@ async function newGame(body, hash = "") {
     throw error;
   } finally {
     clearTimeout(patience);
-    state.busy = false;
+    state.busy = dealing = false;
   }
   $("new").close();
   history[location.pathname.startsWith("/same/") ? "replaceState" : "pushState"](null, "", `/game/${reply.game.id}${hash}`);
