@@ -570,3 +570,10 @@ def test_ctrl_c_leaves_no_bar_behind(monkeypatch: pytest.MonkeyPatch) -> None:
         make().learn(600, callback=Interrupt(), progress_bar=True)
     assert bars[0].disable  # closed
     assert not bars[0]._prog.live.is_started
+
+
+def test_numbers_may_be_numpys() -> None:
+    one = np.int64(1)
+    DuplicateEval(["greedy"], every=one, deals=one)
+    kwargs = suit_network(load_game("pepper"), width=one, depth=one)["features_extractor_kwargs"]
+    assert [type(kwargs[name]) for name in ("width", "depth")] == [int, int]

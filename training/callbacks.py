@@ -20,10 +20,11 @@ from stable_baselines3.common.callbacks import BaseCallback
 from training.network import NetworkAgent
 from training.self_play import SelfPlayPPO
 from trick_envs.agents import Agent, make_agent
+from trick_envs.engine.arguments import whole_number
 from trick_envs.engine.game import Game
 from trick_envs.errors import InputError, TrickEnvsError
 from trick_envs.evaluation.duplicate import evaluate
-from trick_envs.evaluation.seeds import Purpose, check_run_seed
+from trick_envs.evaluation.seeds import SEEDS_PER_RUN, Purpose, check_run_seed
 from trick_envs.files import replacing
 
 STANDING, CALLBACKS = "standing.npz", "callbacks.json"  # in a checkpoint, besides what SB3 saves
@@ -34,9 +35,7 @@ class _BetweenUpdates(BaseCallback):
 
     def __init__(self, every: int, verbose: int = 0) -> None:
         super().__init__(verbose)
-        if isinstance(every, bool) or not isinstance(every, int) or every < 1:
-            raise InputError(f"every: expected a number of samples of 1 or more, not {every!r}")
-        self.every, self._before = every, 0
+        self.every, self._before = whole_number(every, 1, math.inf, "every", "a number of samples"), 0
 
     def _on_training_start(self) -> None:
         self._before = self.model.num_timesteps
@@ -87,9 +86,8 @@ class DuplicateEval(_BetweenUpdates):
         super().__init__(every, verbose)
         if isinstance(opponents, str) or not opponents:
             raise InputError(f"opponents: expected a list of players, such as ['greedy'], not {opponents!r}")
-        if isinstance(deals, bool) or not isinstance(deals, int) or deals < 1:
-            raise InputError(f"deals: expected a whole number of 1 or more, not {deals!r}")
-        self._opponents, self._deals, self._path = list(opponents), deals, best_model_save_path
+        self._opponents, self._path = list(opponents), best_model_save_path
+        self._deals = whole_number(deals, 1, SEEDS_PER_RUN, "deals")
         self._seed = check_run_seed(seed)
         self.on_progress: Callable[[int], None] | None = None
         self._forget()

@@ -23,6 +23,7 @@ import inspect
 from collections.abc import Callable
 from functools import cache, partial
 from itertools import accumulate, pairwise
+from math import inf
 from typing import Any, NamedTuple
 
 import numba
@@ -35,6 +36,7 @@ from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 
 from training.suit_kernels import ROWS, SparseRows, SuitKernels, choose
 from trick_envs.agents.policy import ILLEGAL_LOGIT as ILLEGAL_LOGIT
+from trick_envs.engine.arguments import whole_number
 from trick_envs.engine.game import Game
 from trick_envs.engine.observation import scales
 from trick_envs.engine.registry import load_game
@@ -324,10 +326,8 @@ def suit_network(games: Any, width: int = 64, depth: int = 3) -> dict[str, Any]:
         game = games.get_attr("game")[0]
     else:
         raise InputTypeError(f"games: expected a VecEnv of trick_envs, or load_game(…), not {games!r}")
-    for name, value in (("width", width), ("depth", depth)):
-        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-            raise InputError(f"{name}: expected a whole number of 1 or more, not {value!r}")
-    settings = {"game": game.name, "num_players": game.num_players, "width": width, "depth": depth}
+    sizes = {name: whole_number(size, 1, inf, name) for name, size in (("width", width), ("depth", depth))}
+    settings = {"game": game.name, "num_players": game.num_players, **sizes}
     return {"features_extractor_class": SuitLayers, "features_extractor_kwargs": settings, "net_arch": []}
 
 

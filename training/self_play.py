@@ -45,6 +45,7 @@ from training.network import FIGURES, Batch, LossWeights, SuitPolicy, gradients_
 from training.suit_kernels import GRAIN, SparseRows, SuitKernels
 from trick_envs.agents import Agent, make_agent
 from trick_envs.agents.agent import checked_agent
+from trick_envs.engine.arguments import whole_number
 from trick_envs.engine.batch import BatchEnv
 from trick_envs.errors import InputError
 from trick_envs.evaluation.seeds import MAX_RUN_SEED, SEEDS_PER_RUN, Purpose, match_seeds, player_seeds
@@ -813,10 +814,8 @@ def _check_arguments(policy: Any, env: Any, device: Any, _init_setup_model: bool
     for name in ("n_steps", "batch_size", "n_epochs", "stats_window_size"):
         number = others[name]
         least = 2 if name == "batch_size" and others["normalize_advantage"] else 1
-        if number is None and name == "batch_size":
-            continue
-        if isinstance(number, bool) or not isinstance(number, (int, np.integer)) or number < least:
-            raise InputError(f"{name}: expected a whole number of {least} or more, not {number!r}")
+        if number is not None or name != "batch_size":
+            whole_number(number, least, np.inf, name)
     for name, (lowest, most, instead) in NUMBERS.items():
         number = others[name]
         if (instead == "a schedule" and callable(number)) or (instead == "None" and number is None):

@@ -6,6 +6,7 @@ python tests/pictures/contact_sheet.py FOLDER [--game pepper] [--sizes 800x600 3
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,9 @@ from trick_envs.engine.registry import game_names, game_type, load_game
 from trick_envs.matches.match import Match
 from trick_envs.matches.viewing import match_view
 from trick_envs.view import TableView, rgb_array, svg
+
+sys.path.append(str(Path(__file__).parent.parent))
+from helpers import greedy_action
 
 COLUMNS = 4
 
@@ -53,9 +57,7 @@ def positions(game: Game, seed: int) -> dict[str, TableView]:
         if count in (0, 5, 5 * game.num_players + 3, 8 * game.num_players + 1):
             found[f"{count:03d}-all"], found[f"{count:03d}-seat"] = match_view(match), match_view(match, 1)
         legal = [game.deck.kind(card) for card in members(game.kernels.legal_cards(match.states))]
-        greedy = np.zeros(1, np.int64)
-        game.kernels.greedy_actions(match.states, greedy)
-        match.step(int(greedy[0]) if rng.random() < 0.75 else int(rng.choice(legal)))
+        match.step(greedy_action(game, match.states) if rng.random() < 0.75 else int(rng.choice(legal)))
         count += 1
     return {**found, "over-seat": match_view(match, 1)}
 

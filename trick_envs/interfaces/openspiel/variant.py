@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from trick_envs.engine.arguments import whole_number
 from trick_envs.engine.build.kernels import Kernels
 from trick_envs.engine.build.twin import call
 from trick_envs.engine.cards import Deck
@@ -98,22 +99,17 @@ def load_variant(
     if name not in NAMES:
         raise InputError(f"{name} has no small variants, its rules need the whole deck: choose {' or '.join(NAMES)}")
     allowed = declared.players
-    _check("num_players", num_players, 2, max(allowed))
+    whole_number(num_players, 2, max(allowed), "num_players")
     whole = load_game(name, min(allowed, key=lambda players: abs(players - num_players)), 1, **dict(options))
-    _check("suits", suits, 1, len(whole.deck.suits))
-    _check("ranks", ranks, 1, len(whole.deck.ranks))
+    whole_number(suits, 1, len(whole.deck.suits), "suits")
+    whole_number(ranks, 1, len(whole.deck.ranks), "ranks")
     deck = dataclasses.replace(whole.deck, suits=whole.deck.suits[:suits], ranks=whole.deck.ranks[:ranks])
-    _check("hand_size", hand_size, 1, deck.size // num_players)
+    whole_number(hand_size, 1, deck.size // num_players, "hand_size")
     if (hands := math.comb(deck.size, hand_size)) > MOST_HANDS:
         raise InputError(f"hand_size: {deck.size} cards make {hands:,} hands, expected {MOST_HANDS:,} at most")
     variant = Variant(declared, num_players, whole.options, deck, hand_size)
     _check_leads(variant)
     return variant
-
-
-def _check(name: str, value: int, low: int, high: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-        raise InputError(f"{name}: expected a whole number of {low} to {high}, not {value!r}")
 
 
 def _check_leads(variant: Variant) -> None:
