@@ -1074,7 +1074,7 @@ def test_a_review_lists_mistakes_jumps_to_them_and_lets_one_try_again(open_page,
     expect(page.locator("#thoughts table")).to_be_visible()
     page.click("#analyse")
     expect(page.locator("#verdict")).to_contain_text("Your ", timeout=3 * PATIENCE)
-    expect(page.locator("#duplicate")).to_contain_text("pretrained scores")
+    expect(page.locator("#duplicate")).to_contain_text("The trained player scores")
     assert page.evaluate(SMALL) == []
     decisions = page.evaluate("viewer.review.decisions")
     assert len(decisions) == len(lost["deals"][0]["actions"])

@@ -15,7 +15,6 @@ from trick_envs.engine.registry import all_games, game_type, load_game
 from trick_envs.engine.state import fields
 from trick_envs.play.characters import character
 from trick_envs.play.guides import guide_data
-from trick_envs.play.players import EFFORTS
 from trick_envs.play.web.http import Endpoint, in_words
 from trick_envs.play.web.validation import ApiError, whole
 from trick_envs.view import avatar_svg, card_svg, icon_svg
@@ -92,7 +91,6 @@ def choices(first: str, language: str) -> Any:
     """The games, and what may be chosen for each."""
     return {
         "first": first,
-        "efforts": EFFORTS,
         "names": [character(seat) for seat in range(max(max(kind.players) for kind in all_games()))],
         "games": [about_type(kind.name, language) for kind in all_games()],
     }
@@ -149,7 +147,6 @@ def _about_game(game: Game, language: str) -> Any:
         "num_deals": int(game.template["num_deals"][0]),
         "length": match_length(game),
         "teams": game.type.teams,
-        "hands_seen": game.type.hands_seen,
         "suits": {letter: suit_style(letter, deck.suits).symbol for letter in deck.suits},
         "cards": [
             {"name": name, "words": card_words(deck.suits, deck.ranks, kind)} for kind, name in enumerate(deck.names)

@@ -54,6 +54,6 @@ export function drawHand(holder, about, frame, ready, make) {
 /** Cards in rows, where the window is small. */
 function layHand() {
   const hand = $("hand");
-  hand.style.setProperty("--columns", String(handColumns(hand.querySelectorAll("button").length, hand.clientWidth || 390, innerHeight < 500)));
+  hand.style.setProperty("--columns", String(handColumns(hand.querySelectorAll("button").length, hand.clientWidth || 390, innerHeight <= 600 && innerWidth > innerHeight)));
 }
 addEventListener("resize", layHand);

@@ -1,6 +1,6 @@
 // What can be said without a page: where things lie on a table, what keys do, what a retry has shown.
 
-export const STRENGTHS = { // in words, and as a spec
+const STRENGTHS = { // in words, and as a spec
   beginner: "random",
   casual: "greedy",
   good: "pimc:20",

@@ -98,7 +98,7 @@ export function fillForm(name = state.choices.first) {
   fillPlayers();
 }
 
-export function chosenGame() {
+function chosenGame() {
   return state.choices.games.find((game) => game.name === $("game").value);
 }
 
