@@ -422,6 +422,8 @@ def test_hints_are_words_first_and_figures_are_remembered(open_page, address):
     expect(page.locator("#values")).to_be_hidden()
     page.click("#figures")
     expect(page.locator("#hand .bar").first).to_be_visible()
+    pressed = "one => getComputedStyle(one).backgroundColor"  # where the pointer rests, too: once dark letters on dark
+    assert page.locator("#figures").evaluate(pressed) == page.locator("#show-hints").evaluate(pressed)
     below = """[...document.querySelectorAll("#hand [data-key] .hint")].map((one) =>
         one.parentElement.getBoundingClientRect().bottom - one.getBoundingClientRect().bottom)"""
     assert min(page.evaluate(below)) > 8  # the number of the key, which once lay on the figures
