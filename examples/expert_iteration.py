@@ -16,7 +16,7 @@ from trick_envs.agents.search import SearchAgent
 from trick_envs.evaluation.duplicate import evaluate
 
 LABELS = int(sys.argv[1]) if len(sys.argv) > 1 else 120_000
-GAMES, ROUND, KEPT, EPOCHS, BATCH = 256, 15_000, 60_000, 6, 1024
+GAMES, ROUND, KEPT, EPOCHS, BATCH = 256, min(LABELS, 15_000), 60_000, 6, 1024
 LABELLED = 0.33  # of the decisions that have a choice
 WANDERING = 0.15  # random cards in the first round, in which the heuristic plays: it has no variety
 SCALE = 0.1  # of returns, so that values are about 1

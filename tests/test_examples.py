@@ -24,7 +24,7 @@ QUICK = {
     "sb3_single": (4096, "sb3_contrib onnxscript"),
     "sb3_vector": (8192, "sb3_contrib onnxscript"),
     "expert_iteration": (1, "sb3_contrib onnxscript"),
-    "sb3_native_self_play": (65536, "sb3_contrib onnxscript"),
+    "sb3_native_self_play": (32768, "sb3_contrib onnxscript"),
     "sb3_self_play": (8192, "sb3_contrib onnxscript"),
     "sb3_qrdqn": (6400, "sb3_contrib onnxscript"),
     "cleanrl_ppo": (8192, "torch onnxscript"),
