@@ -94,7 +94,7 @@ def test_imitation_of_a_dataset_ends_above_greedy(tmp_path, monkeypatch):
     for module in QUICK["minari_imitation"][1].split():
         pytest.importorskip(module)
     monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path / "datasets"))
-    result = run("minari_imitation", 1500, tmp_path, monkeypatch)["result"]
+    result = run("minari_imitation", 800, tmp_path, monkeypatch)["result"]
     assert result.opponent == "greedy"
     assert result.margin > result.half_width
 
