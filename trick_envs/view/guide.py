@@ -28,7 +28,7 @@ same in other words. A game without one has no guide, and the docstring of its r
     seat = 0
 
 In ``cards``, ``##`` is a back, ``7N!`` takes the trick and ``9R~`` may not be played. In place of cards a group may
-have ``text``, or ``line``: numbers of seats, drawn as stations.
+have ``text``, or ``line``: players, A to I, drawn as stations.
 """
 
 from __future__ import annotations
@@ -58,6 +58,7 @@ WHEN = ("start", *PHASES, "trick", "score")
 WIDTH, MARGIN = 330, 9  # of a picture, in pixels: it fits on a phone at its own size
 CARD, GAP, BETWEEN = 42, 4, 16
 LETTERS = 12.5  # size of labels
+PLAYERS = "ABCDEFGHI"  # in the pictures of a line of stations
 _BACK, _TAKES, _DIM = "##", "!", "~"
 
 
@@ -69,13 +70,13 @@ class Group:
         label: what they are; may be empty.
         cards: kinds (``None``: a back), each with its mark: ``"!"`` takes the trick, ``"~"`` may not be played.
         text: words instead of cards.
-        line: seats instead of cards, as stations.
+        line: players instead of cards, as stations: ``"A"`` and so on.
     """
 
     label: str = ""
     cards: tuple[tuple[int | None, str], ...] = ()
     text: str = ""
-    line: tuple[int, ...] = ()
+    line: str = ""
 
 
 @dataclass(frozen=True)
@@ -193,7 +194,9 @@ def _groups(deck: Deck, found: Sequence[dict[str, Any]]) -> tuple[Group, ...]:
         for word in group.get("cards", "").split():
             bare = word.rstrip(_TAKES + _DIM)
             cards.append((None if bare == _BACK else deck.parse(bare), word[len(bare) :]))
-        line = tuple(map(int, group.get("line", "").split()))
+        line = "".join(group.get("line", "").split())
+        if unknown := set(line) - set(PLAYERS):
+            raise InputError(f"line: expected players of A to I, not {min(unknown)!r}")
         groups.append(Group(group.get("label", ""), tuple(cards), group.get("text", ""), line))
     return tuple(groups)
 
@@ -237,7 +240,7 @@ def _told(guide: Guide, group: Group) -> str:
         card = words["hidden"] if kind is None else words["card"].format(rank=deck.ranks[rank], suit=name)
         cards.append({_TAKES: words["takes"], _DIM: words["barred"], "": "{card}"}[mark].format(card=card))
     several = words["and"].join([words["comma"].join(cards[:-1]), cards[-1]]) if len(cards) > 1 else "".join(cards)
-    told = several or (" ".join(map(str, group.line)) if group.line else group.text)
+    told = several or " ".join(group.line) or group.text
     return f"{group.label}: {told}" if group.label else told
 
 
@@ -302,9 +305,9 @@ def _draw_group(pen: Pen, guide: Guide, group: Group, x: float, y: float) -> Non
             pen.shape(at + CARD / 2, y + RATIO * CARD / 2, _CROSS, "#b3261e", 12)
     if group.line:
         pen.box(x + 12, y + 10, 24 * (len(group.line) - 1), 4, RIM, 2)
-    for i, seat in enumerate(group.line):
-        pen.disc(x + 12 + 24 * i, y + 12, 11, SEATS[seat], stroke=INK, line=1)
-        pen.label(x + 12 + 24 * i, y + 12, str(seat), 12.5, INK, bold=True, anchor=0.5)
+    for i, player in enumerate(group.line):
+        pen.disc(x + 12 + 24 * i, y + 12, 11, SEATS[PLAYERS.index(player)], stroke=INK, line=1)
+        pen.label(x + 12 + 24 * i, y + 12, player, 12.5, INK, bold=True, anchor=0.5)
     if group.text:
         pen.box(x, y, measure(group.text, 19, True) + 20, 32, CREAM, 8)
         pen.label(x + 10, y + 16, group.text, 19, INK, bold=True)
