@@ -255,7 +255,8 @@ def test_passes_of_the_network_use_the_same_memory() -> None:
 def test_threads_share_a_batch_and_the_number_of_cores_changes_nothing(precision: str) -> None:
     game = load_game("pepper")
     policy, (seen, _) = make_policy(game, precision=precision), positions(game)
-    rows = torch.from_numpy(np.tile(seen, (1 + 700 // len(seen), 1))[:700])
+    count = 3 * suit_kernels.LEAST // policy.features_extractor.width + 50
+    rows = torch.from_numpy(np.tile(seen, (1 + count // len(seen), 1))[:count])
     with torch.no_grad():
         alone = policy.logits_and_values(rows, None)
         found = []

@@ -22,7 +22,8 @@ from numba.extending import overload
 
 Gradients: TypeAlias = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
 ROWS = 4096  # at most, at a time while learning: calls take no time beside computing, and memory stays small
-LEAST, GRAIN = 128, 16  # rows: of a part of a batch; of which a part has a multiple
+LEAST = 20_000  # units of a layer, of all rows, for a thread of its own: with fewer, it takes as long to hand them over
+GRAIN = 16  # a part of a batch has a multiple of so many rows
 
 
 class SuitKernels:
@@ -76,7 +77,7 @@ class SuitKernels:
             rows = observations if isinstance(observations, SparseRows) else self.sparse(observations)
             return _Network.apply(self, precision, rows, *self.weights)  # type: ignore[no-untyped-call]
         threads, pool = self._team or (1, None)
-        parts = min(threads, len(observations) // LEAST)
+        parts = min(threads, len(observations) * self.width // LEAST, len(observations) // GRAIN)
         if pool is None or parts < 2:
             return self._judge(observations, precision)
         ends = [len(observations) * part // (parts * GRAIN) * GRAIN for part in range(parts)] + [len(observations)]
