@@ -143,9 +143,8 @@ def test_a_full_disk_is_told_as_one_and_leaves_nothing(tmp_path):
     resource = pytest.importorskip("resource")
     game, (soft, hard) = load_game("zaraba22", num_deals=1), resource.getrlimit(resource.RLIMIT_FSIZE)
     next(play_decisions(game, ["greedy"], 1))  # what is compiled for it is written before
-    resource.setrlimit(
-        resource.RLIMIT_FSIZE, (50_000, hard)
-    )  # HDF5 says the same as on a full disk, with other numbers
+    # HDF5 says the same as on a full disk, with other numbers
+    resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, hard))
     try:
         with pytest.raises(OSError, match="too large"):
             write_dataset(game, ["greedy"], 100, "some-v0")

@@ -74,8 +74,7 @@ class SuitKernels:
             precision: ``float32`` or ``bfloat16``.
         """
         if torch.is_grad_enabled():
-            rows = observations if isinstance(observations, SparseRows) else self.sparse(observations)
-            return _Network.apply(self, precision, rows, *self.weights)  # type: ignore[no-untyped-call]
+            return _Network.apply(self, precision, self._read(observations), *self.weights)  # type: ignore[no-untyped-call]
         threads, pool = self._team or (1, None)
         parts = min(threads, len(observations) * self.width // LEAST, len(observations) // GRAIN)
         if pool is None or parts < 2:
@@ -91,9 +90,8 @@ class SuitKernels:
     def _judge(
         self, observations: torch.Tensor | SparseRows, precision: torch.dtype
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        rows = observations if isinstance(observations, SparseRows) else self.sparse(observations)
         memory = self.free.pop() if self.free else _Memory()
-        logits, values, _ = _forward(self, precision, rows, memory, *self.weights)
+        logits, values, _ = _forward(self, precision, self._read(observations), memory, *self.weights)
         self._give_back(memory)
         return logits, values
 
@@ -121,6 +119,9 @@ class SuitKernels:
         self._give_back(memory)
         return found, figures
 
+    def _read(self, observations: torch.Tensor | SparseRows) -> SparseRows:
+        return observations if isinstance(observations, SparseRows) else self.sparse(observations)
+
     def _give_back(self, memory: _Memory) -> None:
         memory.clear()
         self.free.append(memory)
@@ -136,11 +137,8 @@ class SuitKernels:
         return SparseRows(found, torch.arange(len(observations)))
 
     def __getstate__(self) -> dict[str, Any]:
-        return {
-            **vars(self),
-            "free": [],
-            "_team": None,
-        }  # a copy, or another process, has memory and threads of its own
+        """A copy, or another process, has memory and threads of its own."""
+        return {**vars(self), "free": [], "_team": None}
 
 
 class SparseRows:
