@@ -58,7 +58,7 @@ def test_a_dataset_is_what_the_environment_shows_for_the_same_seeds_and_actions(
 
 
 def test_episodes_are_in_the_spaces_and_can_be_sampled_and_filtered():
-    write_dataset(load_game("donguri", num_deals=1), ["greedy"], 4, "donguri/greedy-v0")
+    write_dataset(load_game("donguri", num_deals=1), ["greedy"], np.int64(4), "donguri/greedy-v0", np.uint32(0))
     loaded = minari.load_dataset("donguri/greedy-v0")
     episode = loaded.sample_episodes(1)[0]
     for i in range(len(episode.actions)):

@@ -173,8 +173,8 @@ def write_dataset(
                 played,
                 on_progress,
                 dataset_id=dataset_id,
-                num_deals=deals,
-                seed=seed,
+                num_deals=int(deals),  # NumPy's numbers are no JSON
+                seed=int(seed),
                 reward=reward,
             )
             temporary.rename(folder / "data")
