@@ -23,7 +23,7 @@ from trick_envs.engine.kernels.batch import Games
 from trick_envs.engine.play_log import PlayLog, layout_of, with_history
 from trick_envs.engine.positions import why_illegal
 from trick_envs.engine.registry import arguments_of, load_game_for
-from trick_envs.engine.rng import MAX_SEED, checked_seed, fresh_seed, listed_seeds
+from trick_envs.engine.rng import fresh_seed, game_seeds
 from trick_envs.engine.state import States
 from trick_envs.errors import IllegalAction, InputError, ResetNeeded
 
@@ -118,11 +118,8 @@ class BatchEnv(OwnArrays, Interruptible):
         if seed is None and self._started:
             drawn = np.zeros(self.num_envs, np.uint64)
             self.game.kernels.next_seeds(self._states, self._all, drawn)
-        elif seed is None or isinstance(seed, (int, np.integer)):
-            first = fresh_seed() if seed is None else checked_seed(seed)
-            drawn = np.array([(first + i) % (MAX_SEED + 1) for i in range(self.num_envs)], np.uint64)
         else:
-            drawn = np.array([checked_seed(one) for one in listed_seeds(seed, self.num_envs)], np.uint64)
+            drawn = np.array(game_seeds(fresh_seed() if seed is None else seed, self.num_envs), np.uint64)
         self._reset(drawn)
 
     @whole

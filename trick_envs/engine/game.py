@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from trick_envs.engine.arguments import seat_numbers
 from trick_envs.engine.build.kernels import Kernels
 from trick_envs.engine.cards import Deck
 from trick_envs.engine.declaration import check_declaration
@@ -235,16 +236,11 @@ class Game:
         Raises:
             ValueError: if the records are of another game, or there is no such seat.
         """
-        drawn, observers = np.array(states), np.asarray(seats)
+        drawn = np.array(states)
         if drawn.dtype != self.dtype or drawn.ndim != 1 or (drawn["num_players"] != self.num_players).any():
             raise InputError(f"states: expected records of {self!r}, shape (B,), not shape {drawn.shape}")
-        whole = observers.dtype.kind in "iu" and ((observers >= 0) & (observers < self.num_players)).all()
-        if not whole or observers.shape not in ((), drawn.shape):
-            raise InputError(
-                f"seats: expected seats of 0 to {self.num_players - 1}, one or {len(drawn)}, not {seats!r}"
-            )
+        observers = seat_numbers(seats, self.num_players, len(drawn))
         streams = rng.integers(2**64, size=len(drawn), dtype=np.uint64)
-        observers = np.broadcast_to(observers, drawn.shape).astype(np.int64)
         self.kernels.resample_batch(drawn, observers, streams, np.zeros((ROWS, WIDTH), np.int64))
         return drawn
 

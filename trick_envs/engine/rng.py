@@ -101,17 +101,25 @@ def checked_seed(seed: Any, bits: int = 64) -> int:
     return int(seed)
 
 
-def listed_seeds(seeds: Any, count: int) -> list[Any]:
-    """Seeds for so many games, one for each, that are not checked yet.
+def game_seeds(seed: Any, count: int, some: bool = False) -> list[Any]:
+    """A seed for each of so many games: ``seed + i``, or the one that is listed for it.
+
+    Args:
+        seed: a whole number, or a sequence of them.
+        count: how many games.
+        some: whether ``None`` may be listed, too.
 
     Raises:
-        ValueError: if there are not so many.
+        ValueError: if they are no seeds, or not so many.
     """
-    if not isinstance(seeds, (Sequence, np.ndarray)) or isinstance(seeds, (str, bytes)) or np.ndim(seeds) != 1:
-        raise InputError(f"seed: expected a whole number, or one for each of {count} games, not {seeds!r}")
-    if len(seeds) != count:
-        raise InputError(f"seed: expected {count} seeds, one per game, not {len(seeds)}")
-    return list(seeds)
+    if isinstance(seed, (int, np.integer)):
+        first = checked_seed(seed)
+        return [(first + i) % (MAX_SEED + 1) for i in range(count)]
+    if not isinstance(seed, (Sequence, np.ndarray)) or isinstance(seed, (str, bytes)) or np.ndim(seed) != 1:
+        raise InputError(f"seed: expected a whole number, or one for each of {count} games, not {seed!r}")
+    if len(seed) != count:
+        raise InputError(f"seed: expected {count} seeds, one per game, not {len(seed)}")
+    return [None if one is None and some else checked_seed(one) for one in seed]
 
 
 def fresh_seed() -> int:

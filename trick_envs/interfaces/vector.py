@@ -15,7 +15,7 @@ from gymnasium.vector.utils import batch_space
 from trick_envs.engine.arguments import MOST_GAMES, action_numbers, seat_number, whole_number
 from trick_envs.engine.history import Events, Recall
 from trick_envs.engine.interrupts import Interruptible, whole
-from trick_envs.engine.rng import MAX_SEED, checked_seed, fresh_seed, listed_seeds
+from trick_envs.engine.rng import fresh_seed, game_seeds
 from trick_envs.engine.state import Numbers, States
 from trick_envs.errors import InputError, InputTypeError, ResetNeeded
 from trick_envs.interfaces.learners import Learners
@@ -217,12 +217,7 @@ class VectorSeatEnv(Interruptible, VectorEnv[Masked, npt.NDArray[Any], npt.NDArr
         """The seeds of the next matches, as far as they are given."""
         if seed is None and not self._learners.started:
             seed = fresh_seed()
-        if seed is None:
-            return [None] * self.num_envs
-        if isinstance(seed, (int, np.integer)):
-            first = checked_seed(seed)
-            return [(first + i) % (MAX_SEED + 1) for i in range(self.num_envs)]
-        return [None if one is None else checked_seed(one) for one in listed_seeds(seed, self.num_envs)]
+        return [None] * self.num_envs if seed is None else game_seeds(seed, self.num_envs, some=True)
 
     def _show(self, final: Infos) -> tuple[Masked, Infos]:
         """What the learners see now, and the infos: these, and the masks."""

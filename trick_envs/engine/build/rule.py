@@ -43,14 +43,12 @@ class Kernel:
     function: Function
     called: bool
 
-    @property
-    def types(self) -> list[Any]:
-        """The types of its arguments: ``int``, ``bool``, ``float``, ``np.uint64``, an ``ArrayOf``, or a tuple class."""
-        return types_of(self.function)
-
 
 def types_of(function: Function) -> list[Any]:
-    """The annotated types of the arguments of a function that Python calls."""
+    """The types of the arguments of a function that Python calls.
+
+    ``int``, ``bool``, ``float``, ``np.uint64``, an ``ArrayOf``, or a tuple class.
+    """
     hints = typing.get_type_hints(function, include_extras=True)
     return [type_of(hint) for name, hint in hints.items() if name != "return"]
 
