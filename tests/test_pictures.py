@@ -20,7 +20,7 @@ from trick_envs.view import TableView, rgb_array
 Image = pytest.importorskip("PIL.Image")
 
 FOLDER = Path(__file__).parent / "pictures"
-SIZES = {"wide": (400, 300), "phone": (195, 260)}
+SIZE = (400, 300)
 BLOCK, TOLERANCE = 5, 20  # pixels, and the mean difference of a block's values
 
 
@@ -40,27 +40,25 @@ def different(one: np.ndarray, other: np.ndarray) -> float:
     return float(apart.mean(axis=(1, 3, 4)).max())
 
 
-@pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("name", game_names())
-def test_a_game_looks_as_it_did(name, size):
-    stored = FOLDER / f"{name}-{size}.png"
+def test_a_game_looks_as_it_did(name):
+    stored = FOLDER / f"{name}.png"
     if game_type(name).package != "trick_envs":
         pytest.skip("a plug-in's pictures are its own")
-    drawn = rgb_array(position(name), *SIZES[size])
+    drawn = rgb_array(position(name), *SIZE)
     assert different(drawn, np.asarray(Image.open(stored).convert("RGB"))) < TOLERANCE
 
 
 def test_one_card_that_looks_different_is_found():
     """What the tolerance is worth."""
     view = position("pepper")
-    one = rgb_array(view, *SIZES["wide"])
+    one = rgb_array(view, *SIZE)
     (seat, kind), *others = view.trick
     changed = replace(view, trick=((seat, kind + 1), *others))
-    assert different(one, rgb_array(changed, *SIZES["wide"])) > TOLERANCE
+    assert different(one, rgb_array(changed, *SIZE)) > TOLERANCE
 
 
 if __name__ == "__main__":
     for name in game_names():
-        for size, (width, height) in SIZES.items():
-            picture = Image.fromarray(rgb_array(position(name), width, height))
-            picture.quantize(256, dither=Image.Dither.NONE).save(FOLDER / f"{name}-{size}.png", optimize=True)
+        picture = Image.fromarray(rgb_array(position(name), *SIZE))
+        picture.quantize(256, dither=Image.Dither.NONE).save(FOLDER / f"{name}.png", optimize=True)

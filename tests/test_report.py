@@ -305,7 +305,7 @@ def test_the_replays_play_in_the_report(finished: Path) -> None:
                 assert frame.get_attribute("src") is None
             frame.scroll_into_view_if_needed()
             inside = frame.content_frame
-            sync_api.expect(inside.locator("#table svg")).to_be_visible(timeout=60_000)
+            sync_api.expect(inside.locator("#table .plate.own")).to_be_visible(timeout=60_000)
             seat = re.search(rf"The {which} deal: [^.]+\. As player_(\d)", page.inner_text("body"))
             assert seat is not None
             assert inside.locator("#view").input_value() == seat[1]

@@ -1,6 +1,6 @@
 """Pictures of every game at its smallest and largest table, in several positions: to be looked at.
 
-python tests/pictures/contact_sheet.py FOLDER [--game pepper] [--sizes 800x600 390x520] [--svg]
+python tests/pictures/contact_sheet.py FOLDER [--game pepper] [--sizes 800x600] [--svg]
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--game", choices=game_names())
-    parser.add_argument("--sizes", nargs="+", default=["800x600", "390x520"])
+    parser.add_argument("--sizes", nargs="+", default=["800x600"])
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--svg", action="store_true")
     given = parser.parse_args()

@@ -8,7 +8,7 @@ from math import ceil
 from trick_envs.engine.registry import game_type
 from trick_envs.view.avatars import draw_avatar
 from trick_envs.view.cards import face
-from trick_envs.view.geometry import PHONE, WIDE, Plan, plan_for
+from trick_envs.view.geometry import SIZE, Plan, plan_for
 from trick_envs.view.panel import draw_facts, draw_panel
 from trick_envs.view.pen import RATIO, Area, Drawing, Item, Pen, measure
 from trick_envs.view.style import CREAM, FAINT, FELT, FELT_DARK, FELT_LIGHT, GOLD, INK, LED, MIST, PAPER, RIM, WINE
@@ -20,12 +20,8 @@ ROOMY = 140  # width of a plate, from which the mark of a seat is as high as the
 
 def drawing_of(view: TableView, width: int, height: int) -> tuple[Drawing, float]:
     """The picture of a view in the layout's own size, and by how much it has to be scaled."""
-    phone = width < height
-    base = PHONE if phone else WIDE
-    scale = min(width / base[0], height / base[1])
-    plan = plan_for(
-        view.game, view.num_players, view.hand_size, view.observer is None, width / scale, height / scale, phone
-    )
+    scale = min(width / SIZE[0], height / SIZE[1])
+    plan = plan_for(view.game, view.num_players, view.hand_size, view.observer is None, width / scale, height / scale)
     return Drawing(plan.width, plan.height, _ground(plan), tuple(_Table(view, plan, Pen()).draw())), scale
 
 
@@ -56,14 +52,12 @@ class _Table:
         view = self.view
         self._header()
         if self.plan.panel is not None:
-            draw_panel(view, self.pen, self.plan.panel, self.plan.phone)
+            draw_panel(view, self.pen, self.plan.panel)
         for distance, spot in enumerate(self.plan.spots):
             seat = view.seats[(self.bottom + distance) % view.num_players]
             self._plate(seat, spot.plate, distance == 0)
-            if spot.hand is not None and distance == 0:
-                self._own_hand(seat, spot.hand)
-            elif spot.hand is not None:
-                self._hand(seat, spot.hand)
+            draw_hand = self._own_hand if distance == 0 else self._hand
+            draw_hand(seat, spot.hand)
         self._trick()
         self._prompt()
         return self.pen.items
@@ -77,11 +71,10 @@ class _Table:
     def _header(self) -> None:
         view, pen, area = self.view, self.pen, self.plan.header
         y = area.y + area.height / 2
-        size = 14 if self.plan.phone else 18
-        used = pen.label(area.x + 2, y, view.title, size, CREAM, bold=True, width=0.6 * area.width)
+        used = pen.label(area.x + 2, y, view.title, 18, CREAM, bold=True, width=0.6 * area.width)
         trick = "" if view.acting is None else f", trick {view.trick_number}"
         told = f"deal {view.deal}{view.length}{trick}"
-        used += pen.label(area.x + used + 12, y, told, 0.72 * size, MIST) + 12
+        used += pen.label(area.x + used + 12, y, told, 12.96, MIST) + 12
         self._last_trick(area, area.width - used - 16)
 
     def _last_trick(self, area: Area, room: float) -> None:
@@ -92,18 +85,17 @@ class _Table:
         height = area.height - 2
         width = height / RATIO
         step = width + 3
-        pen, size = self.pen, 11
+        pen, label = self.pen, "last trick"
         taker = "" if view.previous_taker is None else f"to {view.seats[view.previous_taker].name}"
-        label = "" if self.plan.phone else "last trick"
-        ends = measure(taker, size, False), measure(label, size, False)
-        needed = step * len(view.previous) + ends[0] + 8 + (ends[1] + 8 if label else 0)
+        ends = measure(taker, 11, False), measure(label, 11, False)
+        needed = step * len(view.previous) + sum(ends) + 16
         if needed > room:
             taker = ""
             needed = step * len(view.previous)
             if needed > room:
                 return
         x, y = area.x + area.width - needed, area.y + area.height / 2
-        if label and taker:
+        if taker:
             pen.label(x, y, label, 11, MIST)
             x += ends[1] + 8
         for seat, kind in view.previous:
@@ -170,7 +162,7 @@ class _Table:
         held = seat.hand
         if not held:
             return
-        if held[0] is None and not self.plan.phone and area.height < 50:
+        if held[0] is None and area.height < 50:
             width = area.height / RATIO
             step = min(9.0, (area.width - width - 30) / max(len(held) - 1, 1))
             for i in range(len(held)):
@@ -178,11 +170,8 @@ class _Table:
             x = area.x + (len(held) - 1) * step + width + 7
             self.pen.label(x, area.y + area.height / 2, str(len(held)), 12, MIST, bold=True)
             return
-        rows = 1 if self.plan.phone else 2
-        per_row = ceil(max(self.view.hand_size, len(held)) / rows)
-        width = min(28, (area.height - 2 * (rows - 1)) / rows / RATIO)
-        if self.plan.phone:
-            width = min(width, (area.width + 1) / per_row - 1)
+        per_row = ceil(max(self.view.hand_size, len(held)) / 2)
+        width = min(28, (area.height - 2) / 2 / RATIO)
         step = min(width + 1, (area.width - width) / max(per_row - 1, 1))
         for i, kind in enumerate(held):
             row, column = divmod(i, per_row)
@@ -195,20 +184,15 @@ class _Table:
         hand_places = game_type(self.view.game).hand_places
         besides = [kind for place in hand_places if place != "hand" for kind in seat.places[place]]
         held = [*seat.hand, *besides]
-        rows = 2 if plan.phone else 1
-        per_row = ceil(max(self.view.hand_size, len(held)) / rows)
-        step = min(width + 3, (area.width - width) / max(per_row - 1 + 0.3 * bool(besides), 1))
+        most = max(self.view.hand_size, len(held)) - 1 + 0.3 * bool(besides)
+        step = min(width + 3, (area.width - width) / max(most, 1))
         some = any(self._dim(seat, kind) for kind in held)
-        for row in range(rows):
-            cards = held[row * per_row : (row + 1) * per_row]
-            gap = 0.3 * width if row * per_row < len(seat.hand) < row * per_row + len(cards) else 0
-            x = area.x + (area.width - step * (len(cards) - 1) - width - gap) / 2
-            y = area.y + row * (RATIO * width + 5)
-            for i, kind in enumerate(cards):
-                if row * per_row + i == len(seat.hand) and i:
-                    x += gap
-                dim = self._dim(seat, kind)
-                self._card(x + i * step, y - (6 if some and not dim else 0), width, kind, dim)
+        gap = 0.3 * width if besides and seat.hand else 0
+        x = area.x + (area.width - step * (len(held) - 1) - width - gap) / 2
+        for i, kind in enumerate(held):
+            dim = self._dim(seat, kind)
+            at = x + i * step + (gap if i >= len(seat.hand) else 0)
+            self._card(at, area.y - (6 if some and not dim else 0), width, kind, dim)
 
     def _shown(self) -> tuple[tuple[int, int], ...]:
         """The trick that lies on the table: at the end of the match the last one."""
@@ -245,10 +229,9 @@ class _Table:
             self._pill(*pill)
 
     def _pill(self, x: float, y: float, text: str, fill: str) -> None:
-        size = 9 if self.plan.phone else 10
-        wide = measure(text, size, True) + 10
-        self.pen.box(x - wide / 2, y - 0.7 * size, wide, 1.4 * size, fill, 0.7 * size)
-        self.pen.label(x, y, text, size, INK, bold=True, anchor=0.5)
+        wide = measure(text, 10, True) + 10
+        self.pen.box(x - wide / 2, y - 7, wide, 14, fill, 7)
+        self.pen.label(x, y, text, 10, INK, bold=True, anchor=0.5)
 
     def _prompt(self) -> None:
         view, area, pen = self.view, self.plan.prompt, self.pen
@@ -256,7 +239,7 @@ class _Table:
         pen.box(area.x, area.y, area.width, area.height, CREAM if yours else FELT_DARK, area.height / 2)
         text = view.prompt[:1].upper() + view.prompt[1:] if view.prompt.startswith(("you", "the")) else view.prompt
         lines, size, ink = [text], 14.0, INK if yours else CREAM
-        if measure(text, size, yours) > area.width - 20 and area.height > 30:
+        if measure(text, size, yours) > area.width - 20:
             size = 12.0
             lines = _two_lines(text, size, yours, area.width - 20)
         for i, line in enumerate(lines):

@@ -1,4 +1,4 @@
-"""Draws the rows that only one game has: beside the table, above it, on a phone in a strip, and on plates."""
+"""Draws the rows that only one game has: beside the table, above it, and on plates."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from trick_envs.view.words import sentence
 CARD = 26.0  # width of a card in a row, at most
 
 
-def draw_panel(view: TableView, pen: Pen, area: Area, phone: bool) -> None:
+def draw_panel(view: TableView, pen: Pen, area: Area) -> None:
     """The rows of a view: one below the other, or side by side where the room is low."""
-    rows = [row for row in view.rows if row.drawn and not (phone and row.small)]
+    rows = [row for row in view.rows if row.drawn]
     if not rows:
         return
     if area.height > area.width:

@@ -21,8 +21,7 @@ def svg(view: TableView, width: int = 800, height: int = 600) -> str:
 
     Args:
         view: what is seen.
-        width, height: size of the picture in pixels. If it is higher than wide, the other seats are small plates above
-            the trick, for a phone.
+        width, height: size of the picture in pixels.
     """
     drawing, scale = drawing_of(view, width, height)
     return to_svg(drawing, scale, view.title, view.prompt)

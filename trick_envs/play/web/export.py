@@ -6,19 +6,19 @@ import base64
 import gzip
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from trick_envs.engine.game import Game
+from trick_envs.play.web.frames import frame_data
 from trick_envs.play.web.http import in_words
 from trick_envs.play.web.pages import STATIC, about_game
 from trick_envs.play.web.replays import Replay, review_data
-from trick_envs.view import svg
+from trick_envs.view import avatar_svg, card_svg, icon_svg
 
 SCRIPTS = ("lib.js", "logic.js", "cards.js", "table.js", "replay.js")  # each after those that it imports
-SIZES = {"wide": (800, 620), "phone": (390, 640)}
 POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:"
 
-_TAG = re.compile(r"<(/?)(\w+)[^>]*?(/?)>")
 _SERVED = re.compile(r"<!-- served -->.*?<!-- end -->\n?", re.DOTALL)
 
 
@@ -36,17 +36,11 @@ def replay_page(
         ValueError: if it is no record, or its match breaks a rule; says where.
     """
     replay = Replay(record)
-    parts: dict[str, int] = {}
-    seats = ["all", *map(str, range(replay.game.num_players))]
-    told: dict[str, list[Any]] = {seat: [] for seat in seats}
-    pictures: dict[str, dict[str, list[Any]]] = {name: {seat: [] for seat in seats} for name in SIZES}
+    observers = {"all": None, **{str(seat): seat for seat in range(replay.game.num_players)}}
+    frames: dict[str, list[Any]] = {seat: [] for seat in observers}
     for step in range(len(replay.steps)):
-        for seat in seats:
-            shot = replay.shot(step, None if seat == "all" else int(seat))
-            told[seat].append({"prompt": shot.view.prompt, "told": shot.told, "pause": shot.pause})
-            for name, size in SIZES.items():
-                found = elements(svg(shot.view, *size))
-                pictures[name][seat].append([parts.setdefault(part, len(parts)) for part in found])
+        for seat, observer in observers.items():
+            frames[seat].append(frame_data(replay.shot(step, observer)))
         if on_step is not None:
             on_step(step + 1, 2 * len(replay.steps))
 
@@ -56,23 +50,31 @@ def replay_page(
 
     review = review_data(replay.match, 0, None, judged) if judge else None
     about = {**about_game(replay.game), **replay.timeline(), "record": replay.match.record()}
-    data = {"about": about, "told": told, "pictures": pictures, "parts": list(parts), "review": review}
-    return _page(data)
+    return _page({"about": about, "frames": frames, "pictures": _pictures(replay.game, frames), "review": review})
 
 
-def elements(svg: str) -> list[str]:
-    """A picture cut into its outermost elements, most of which many pictures share; joined they are the picture."""
-    found, depth, start = [], 0, 0
-    for tag in _TAG.finditer(svg):
-        closes, name, empty = tag.groups()
-        if name == "svg":
-            depth = 0
-        elif not empty:
-            depth += -1 if closes else 1
-        if depth == 0:
-            found.append(svg[start : tag.end()])
-            start = tag.end()
-    return [*found, svg[start:]]
+def _pictures(game: Game, frames: Mapping[str, Sequence[Any]]) -> dict[str, str]:
+    """The pictures that the frames show, by the addresses at which a server has them."""
+    tables = [frame["table"] for seen in frames.values() for frame in seen]
+    rows = [
+        row
+        for table in tables
+        for row in (*table["rows"], *(fact for seat in table["seats"] for fact in seat["facts"]))
+    ]
+    drawn = {
+        f"/cards/{game.name}/{game.num_players}/{kind}.svg": card_svg(game.deck, kind, game.name)
+        for kind in range(game.deck.kinds)
+    }
+    drawn |= {f"/avatars/{seat}.svg": avatar_svg(seat) for seat in range(game.num_players)}
+    drawn |= {"/avatars/you.svg": avatar_svg(0, you=True)}
+    drawn |= {
+        f"/icons/{game.name}/{icon}.svg": icon_svg(game.name, icon)
+        for icon in {row["icon"] for row in rows if "icon" in row}
+    }
+    return {
+        address: f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}"
+        for address, svg in drawn.items()
+    }
 
 
 def _page(data: Any) -> str:

@@ -38,13 +38,13 @@ def page(name: str) -> Endpoint:
 
 
 async def card_picture(request: Request) -> Response:
-    """The picture of a card, by its kind, or of its back."""
+    """The picture of a card, by its kind."""
     asked = request.path_params
     try:
         deck = load_game(asked["game"], whole(asked["players"], "players", 1, 99)).deck
     except ValueError as error:
         raise ApiError(404, str(error)) from None
-    kind = None if asked["card"] == "back" else whole(asked["card"], "card", 0, deck.kinds - 1)
+    kind = whole(asked["card"], "card", 0, deck.kinds - 1)
     kept = {"cache-control": "max-age=86400"}
     return Response(card_svg(deck, kind, game=asked["game"]), media_type="image/svg+xml", headers=kept)
 

@@ -1,11 +1,11 @@
 // Cards: one component for the hand, the trick and small ones.
 
-import { $, h, messages } from "./lib.js";
+import { $, h, image, messages } from "./lib.js";
 import { handColumns } from "./logic.js";
 
-/** The face of a card; what it is, its surroundings say. */
+/** The face of a card. */
 export function cardImage(about, kind) {
-  return h("img", { src: `/cards/${about.name}/${about.num_players}/${kind ?? "back"}.svg`, alt: "", draggable: "false" });
+  return image(`/cards/${about.name}/${about.num_players}/${kind}.svg`, { draggable: "false" });
 }
 
 /** A card as letters in the colour of its suit: 10R as it is written, with its symbol. */
@@ -17,7 +17,7 @@ export function chip(about, kind) {
 
 /** The mark of a seat. */
 export function avatar(seat) {
-  return h("img", { class: "avatar", src: `/avatars/${seat}.svg`, alt: "", width: "24", height: "24" });
+  return image(`/avatars/${seat}.svg`, { class: "avatar", width: "24", height: "24" });
 }
 
 /**

@@ -22,6 +22,13 @@ export function h(tag, attributes = {}, ...children) {
   return element;
 }
 
+export const pictures = {}; // those that a page has with it, by their address
+
+/** A picture of the server; what it shows, its surroundings say. */
+export function image(address, attributes = {}) {
+  return h("img", { src: pictures[address] ?? address, alt: "", ...attributes });
+}
+
 /** A file that the person saves. */
 export function save(text, name) {
   const link = h("a", { href: URL.createObjectURL(new Blob([text], { type: "application/json" })), download: name });

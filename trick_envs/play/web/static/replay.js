@@ -1,7 +1,7 @@
-// The viewer. Its tables come from the server, or, in a page made by trick replay --html, as pictures from the page itself.
+// The viewer. Its frames come from the server, or, in a page made by trick replay --html, from the page itself.
 
 import { cardButton, chip, drawHand } from "./cards.js";
-import { $, ask, h, onDrop, percent, said, save, sentence, signed, stopped } from "./lib.js";
+import { $, ask, h, onDrop, percent, pictures, said, save, sentence, signed, stopped } from "./lib.js";
 import { Table } from "./table.js";
 
 let source = null; // where steps and hints come from
@@ -13,7 +13,7 @@ let hints = {}; // by step
 let review = null; // every play, judged
 let playing = 0; // the timer that steps on
 let order = []; // every play of the timeline, by step
-let table = null; // draws what the server sends
+const table = new Table($("table"), (text) => { $("message").textContent = text; });
 let retry = null; // the mistakes that are tried again: {list, at, done}
 
 // --- sources ----------------------------------------------------------------------------------------------------
@@ -35,12 +35,10 @@ async function fromPage(element) {
   const bytes = Uint8Array.from(atob(element.textContent.trim()), (letter) => letter.charCodeAt(0));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
   const data = JSON.parse(await new Response(stream).text());
+  Object.assign(pictures, data.pictures);
   return {
     about: async () => data.about,
-    step: async (step, seat) => {
-      const parts = data.pictures[matchMedia("(min-width: 901px)").matches ? "wide" : "phone"][seat][step];
-      return { ...data.told[seat][step], svg: parts.map((part) => data.parts[part]).join("") };
-    },
+    step: async (step, seat) => data.frames[seat][step],
     hint: async () => null,
     review: async () => (data.review ? { state: "done", review: data.review } : { state: "none" }),
     belief: null,
@@ -116,14 +114,10 @@ async function go(step, motion = false) {
   if (mine !== asking) return;
   const play = order.find((one) => one.step === at);
   const told = said(seen === "all" ? "replay.table_open" : "replay.table_seen", { name: about.names[seen], prompt: stopped(frame.prompt) });
-  if (frame.svg) showPicture(frame.svg, told);
-  else {
-    table ??= new Table($("table"), (text) => { $("message").textContent = text; });
-    document.body.classList.toggle("all-open", seen === "all");
-    table.show(about, { ...frame, open: seen === "all" }, { motion });
-    $("table").setAttribute("aria-label", told);
-    showHand(frame, false);
-  }
+  document.body.classList.toggle("all-open", seen === "all");
+  table.show(about, frame, { motion });
+  $("table").setAttribute("aria-label", told);
+  showHand(frame, false);
   $("told").textContent = frame.told ? stopped(frame.told) : sentence(frame.prompt);
   const owner = play ? play.deal : dealOfStep(at);
   if (owner !== deal || !$("timeline").childElementCount) {
@@ -137,15 +131,6 @@ async function go(step, motion = false) {
   drawGraph();
   await think(play, mine);
   if ($("infer")?.open) await infer();
-}
-
-/** A picture of a page that works without a server. */
-function showPicture(svg, label) {
-  const picture = document.importNode(new DOMParser().parseFromString(svg, "image/svg+xml").documentElement, true);
-  picture.setAttribute("aria-label", label);
-  picture.querySelector("title")?.remove(); // it would be shown as a tooltip
-  $("table").classList.add("picture");
-  $("table").replaceChildren(picture);
 }
 
 /** The hand at the bottom of the table; in a retry its cards can be chosen. */
@@ -385,7 +370,6 @@ async function showRetry() {
   document.body.classList.add("retrying");
   const frame = await source.step(one.step, one.seat);
   at = one.step;
-  table ??= new Table($("table"), (text) => { $("message").textContent = text; });
   table.show(about, frame, { motion: false });
   showHand(frame, true);
   tellRetry(h("b", {}, said("retry.number", { ...one, number: retry.at + 1, all: retry.list.length })), said(one.phase === "lead" ? "retry.led" : "retry.played", { card: about.cards[one.played].words }), said("retry.which"));

@@ -1,7 +1,7 @@
 // The table: drawn from the frame that the server sends, at any size, without asking again.
 
 import { avatar, cardImage, chip } from "./cards.js";
-import { h, said, sentence, signed, still } from "./lib.js";
+import { h, image, said, sentence, signed, still } from "./lib.js";
 import { layOut, linesOf, plateWidth } from "./logic.js";
 
 const COLOURS = 9; // of seats
@@ -82,7 +82,7 @@ export class Table {
     const { about } = this;
     const classes = ["fact", one.strong ? "strong" : "", one.alarm ? "alarm" : "", one.small ? "small" : "", one.line ? "line" : ""].filter(Boolean).join(" ");
     const children = [];
-    if (one.icon) children.push(h("img", { class: "icon", src: `/icons/${about.name}/${one.icon}.svg`, alt: "", width: "24", height: "24" }));
+    if (one.icon) children.push(image(`/icons/${about.name}/${one.icon}.svg`, { class: "icon", width: "24", height: "24" }));
     if (one.suit) children.push(h("span", { class: `symbol ink-${one.suit}` }, about.suits[one.suit] ?? one.suit));
     if (one.label) children.push(h("span", { class: "label" }, one.label));
     if (one.cards) children.push(h("span", { class: "chips" }, ...one.cards.map((kind) => chip(about, kind))));
@@ -124,7 +124,7 @@ export class Table {
 
   fact(fact) {
     return h("span", { class: `bit${fact.small ? " small" : ""}` },
-      fact.icon ? h("img", { class: "icon", src: `/icons/${this.about.name}/${fact.icon}.svg`, alt: "", width: "15", height: "15" }) : null,
+      fact.icon ? image(`/icons/${this.about.name}/${fact.icon}.svg`, { class: "icon", width: "15", height: "15" }) : null,
       fact.suit ? h("span", { class: `symbol on-${fact.suit}` }, this.about.suits[fact.suit] ?? fact.suit) : null,
       fact.value ? h("b", {}, fact.value) : null, fact.label ?? null, fact.note ?? null);
   }
