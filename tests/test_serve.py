@@ -42,10 +42,10 @@ from trick_envs.matches.viewing import match_view
 from trick_envs.play.hints import advisor_of
 from trick_envs.play.players import Player, is_allowed
 from trick_envs.play.review import duplicate
-from trick_envs.play.saved import SameCards, SavedGames
+from trick_envs.play.saved import SavedGames
 from trick_envs.play.session import Session, seated
 from trick_envs.play.web import policies
-from trick_envs.play.web.app import Api, make_app
+from trick_envs.play.web.app import make_app
 from trick_envs.play.web.export import replay_page
 from trick_envs.play.web.frames import Snapshot, frame_data, play
 from trick_envs.play.web.http import LOOPBACK
@@ -62,8 +62,9 @@ class Browser:
     """What a page of the server may send."""
 
     def __init__(self, folder: Path | None = None) -> None:
-        self.pages = Api("pepper", folder)
-        self.client = TestClient(self.pages.application(LOOPBACK), base_url=ADDRESS, raise_server_exceptions=False)
+        app = make_app(folder=folder)
+        self.pages = app.state
+        self.client = TestClient(app, base_url=ADDRESS, raise_server_exceptions=False)
 
     def get(self, path: str) -> Any:
         return self.client.get(f"/api{path}")
@@ -299,7 +300,7 @@ def slow_game(browser: Browser, before: Callable[[], object], num_deals: int = 1
     """A game of Donguri for three on the server, in which seats 1 and 2 call ``before`` before they play."""
     game = load_game("donguri", 3, num_deals)
     played = web_session(Match(game, 5), 0, "greedy", "greedy")
-    list(played.play_on(browser.pages.games.load))
+    list(played.play_on(browser.pages.games.threads))
     played.session.agents = {seat: Opponent(game, before) for seat in (1, 2)}  # type: ignore[misc]
     played.session.players = ["person", "ismcts:1000", "ismcts:1000"]
     browser.pages.games.kept.put(played)
@@ -397,7 +398,7 @@ def test_requests_that_wait_for_a_slow_player_take_no_threads_and_are_no_load(br
             waiting = [pool.submit(browser.get, f"/games/{played.id}") for _ in range(30)]
             again = [pool.submit(browser.post, f"/games/{played.id}/plays", first_legal(played)) for _ in range(30)]
             time.sleep(0.3)
-            assert browser.pages.games.load.busy == 1
+            assert browser.pages.games.threads.borrowed_tokens == 1
             about, frame = browser.deal(game="donguri", num_players=3)  # another game goes on meanwhile
             assert browser.play(about, frame, frame["legal"][0]).status_code == 200
         finally:
@@ -405,7 +406,7 @@ def test_requests_that_wait_for_a_slow_player_take_no_threads_and_are_no_load(br
         assert first.result().status_code == 200
         assert {reply.result().status_code for reply in waiting} == {200}
         assert {reply.result().status_code for reply in again} == {409}
-    assert browser.pages.games.load.busy == 0
+    assert browser.pages.games.threads.borrowed_tokens == 0
 
 
 def test_two_clients_at_once_play_two_games_to_the_end(browser):
@@ -455,7 +456,7 @@ def test_a_policy_of_ones_own_is_an_opponent_in_its_game_alone(tmp_path):
     """The server is told of the file; a page can name no other."""
     file = tmp_path / "policy.onnx"
     file.write_bytes(pretrained_file(game_type("pepper"), 4).read_bytes())
-    client = TestClient(Api("pepper", policies=[file]).application(LOOPBACK), base_url=ADDRESS)
+    client = TestClient(make_app(policies=[file]), base_url=ADDRESS)
     assert client.get("/api/choices").json()["policies"] == [{"spec": str(file), "game": "pepper", "players": 4}]
 
     def asked(**body: Any) -> Any:
@@ -668,10 +669,10 @@ def test_what_is_no_file_is_no_saved_game(tmp_path):
 )
 def test_a_damaged_link_to_the_same_cards_leads_nowhere(tmp_path, text):
     games = SavedGames(tmp_path)
-    name = games.share("a" * 12).name
-    assert games.shared(name) == SameCards(name, "a" * 12, ())
+    name = games.share("a" * 12)
+    assert games.shared(name) == ["a" * 12]
     next(tmp_path.glob("same/*")).write_text(text)
-    assert games.shared(name) is None
+    assert games.shared(name) == []
     assert games.results(name, "") == []
 
 
@@ -940,7 +941,7 @@ def test_a_retry_says_how_much_better_the_other_card_is_and_how_far_from_the_bes
     found.job.run()
     assert found.job.result is not None
     worst = max(found.job.result["decisions"], key=lambda one: one["loss"] or 0.0)
-    step = next(at for at, one in enumerate(found.steps) if one.number == worst["number"] and one.end is None)
+    step = next(at for at, one in enumerate(found.steps) if one.number == worst["number"] and not one.ended)
     best = found.retry(step, worst["best"])
     assert best["best"]
     assert (best["gain"], best["short"]) == (pytest.approx(worst["loss"], abs=0.02), 0.0)
@@ -1313,7 +1314,7 @@ def test_a_seat_of_a_replay_sees_what_it_saw_in_the_game(browser):
         reply = browser.play(about, frame, frame["legal"][0]).json()
         about, frame = {**about, **reply["game"]}, reply["frames"][-1]
     found = Replay(browser.get(f"/games/{about['id']}/record").json())
-    steps = {step.number: at for at, step in enumerate(found.steps) if step.end is None}
+    steps = {step.number: at for at, step in enumerate(found.steps) if not step.ended}
     for number, frame in seen:
         shown = frame_data(found.shot(steps[number], 2))
         for key in ("table", "hand", "places", "legal", "prompt", "previous"):

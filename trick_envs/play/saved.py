@@ -50,27 +50,12 @@ def new_id() -> str:
 
 
 @dataclass(frozen=True)
-class SameCards:
-    """Games that several people play with the same cards, from the same seat.
-
-    Attributes:
-        name: what the link holds; nobody guesses it.
-        first: the id of the game from which the cards are.
-        games: the ids of the others, in the order in which they began.
-    """
-
-    name: str
-    first: str
-    games: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class SavedGame:
     """A game at a glance. Nothing in it tells what a seat may not know.
 
     Attributes:
         id: its own.
-        game, title: the name of what is played, and in words.
+        game: the name of what is played.
         num_players, num_deals: as in its record.
         deals: how many deals have begun.
         seat: the person's.
@@ -84,7 +69,6 @@ class SavedGame:
 
     id: str
     game: str
-    title: str
     num_players: int
     num_deals: int
     deals: int
@@ -169,17 +153,14 @@ class SavedGames:
         path = self.find(game)
         return None if path is None else Session.load(path, named=True, policies=self.policies)
 
-    def owns(self, browser: str, game: str) -> bool:
-        """Whether a game was begun in this browser."""
-        return bool(_ID.fullmatch(game)) and (self._own(browser) / f"{game}.json").is_file()
-
     def delete(self, browser: str, game: str) -> bool:
         """Deletes a game of this browser; returns whether there was one."""
-        found = self.owns(browser, game)
-        if found:
-            (self._own(browser) / f"{game}.json").unlink(missing_ok=True)
-            self._by_id().pop(game, None)
-        return found
+        file = self._own(browser) / f"{game}.json"
+        if not _ID.fullmatch(game) or not file.is_file():
+            return False
+        file.unlink(missing_ok=True)
+        self._by_id().pop(game, None)
+        return True
 
     def games_of(self, browser: str) -> list[SavedGame]:
         """The games that a browser has begun, the latest first. What cannot be read is left out."""
@@ -188,44 +169,42 @@ class SavedGames:
 
     # --- the same cards for several people ---------------------------------------------------------------------------
 
-    def share(self, game: str) -> SameCards:
-        """A new link to the cards of a game."""
-        return self._write(SameCards(new_id(), game, ()))
+    def share(self, game: str) -> str:
+        """A new link to the cards of a game: its name, which nobody guesses."""
+        name = new_id()
+        self._shared_file(name).parent.mkdir(parents=True, exist_ok=True)
+        self._write(name, [game])
+        return name
 
-    def shared(self, name: str) -> SameCards | None:
-        """The games of a link; ``None`` if there is no such link."""
+    def shared(self, name: str) -> list[str]:
+        """The games of a link, by their ids: the one that the cards are from, then others; empty if there is none."""
         path = self._shared_file(name)
         if not _ID.fullmatch(name) or not path.is_file():
-            return None
+            return []
         try:
             found = read_json(path)
-            first, games = found["first"], found["games"]
-            if isinstance(games, list) and all(isinstance(one, str) and _ID.fullmatch(one) for one in [first, *games]):
-                return SameCards(name, first, tuple(games))
+            games = [found["first"], *found["games"]]
+            if all(isinstance(one, str) and _ID.fullmatch(one) for one in games):
+                return games
         except (ValueError, TypeError, KeyError, OSError) as error:
             _LOG.warning("%s is no link (%s: %s)", path, type(error).__name__, error)
-        return None
+        return []
 
     def join(self, name: str, game: str) -> None:
-        """Adds a game to those of a link; of very many, the last ones are kept."""
+        """Adds a game to those of a link; of very many, the first and the last ones are kept."""
         with self._lock:
-            found = self.shared(name)
-            if found is not None:
-                self._write(SameCards(name, found.first, (*found.games, game)[-MOST_WITH_THE_SAME_CARDS:]))
+            if games := self.shared(name):
+                self._write(name, [games[0], *[*games[1:], game][-MOST_WITH_THE_SAME_CARDS:]])
 
     def results(self, name: str, without: str) -> list[dict[str, Any]]:
         """How those games of a link have ended that are over, except one: ``first`` or not, ``score`` by seat."""
-        found = self.shared(name)
-        listed = [] if found is None else [found.first, *found.games]
-        paths = [self.find(game) for game in listed if game != without]
+        games = self.shared(name)
+        paths = [self.find(game) for game in games if game != without]
         ended = [one for one in (self._glance(path) for path in paths if path) if one and one.winners is not None]
-        return [{"first": found is not None and one.id == found.first, "score": one.score} for one in ended]
+        return [{"first": one.id == games[0], "score": one.score} for one in ended]
 
-    def _write(self, same: SameCards) -> SameCards:
-        path = self._shared_file(same.name)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_json(path, {"first": same.first, "games": list(same.games)})
-        return same
+    def _write(self, name: str, games: list[str]) -> None:
+        write_json(self._shared_file(name), {"first": games[0], "games": games[1:]})
 
     def _shared_file(self, name: str) -> Path:
         return self.folder / "same" / f"{name}.link"
@@ -265,7 +244,7 @@ def _read(path: Path) -> SavedGame | None:
         if not sound:
             raise InputError("numbers of players, deals and points that no record has")
         return SavedGame(
-            path.stem, record["game"], game_type(record["game"]).title, players, num_deals, len(record["deals"]), seat,
+            path.stem, game_type(record["game"]).name, players, num_deals, len(record["deals"]), seat,
             record["score"], winners is not None or record.get("ended") is True, winners, record.get("taken_back", 0),
             seat in plays, path.stat().st_mtime,
         )  # fmt: skip

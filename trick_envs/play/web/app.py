@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from anyio import CapacityLimiter
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
-from starlette.requests import Request
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
@@ -56,7 +54,7 @@ def make_app(
     prepare: bool = False,
     policies: Sequence[Path] = (),
 ) -> Starlette:
-    """The server as an ASGI application.
+    """The server as an ASGI application; its ``state`` has ``games`` and ``replays``.
 
     Args:
         first: the game that is dealt if the page names none.
@@ -69,59 +67,38 @@ def make_app(
     Raises:
         ValueError: if there is no such game, or a file holds no policy.
     """
-    return Api(game_type(first).name, folder, prepare, policies).application(hosts, any_address)
-
-
-class Api:
-    """What the server answers.
-
-    Args:
-        first: the game that is dealt if the page names none.
-        folder: where games are saved; ``None``: they last as long as the server runs.
-        prepare: whether a game's advisor is made ready when it is dealt first.
-        policies: files that may be chosen as opponents.
-    """
-
-    def __init__(
-        self, first: str, folder: Path | None = None, prepare: bool = False, policies: Sequence[Path] = ()
-    ) -> None:
-        self.first, self.policies = first, {str(path): made_for(path) for path in policies}
-        self.threads, thinking = CapacityLimiter(THREADS), CapacityLimiter(THINKING)
-        self.replays = Replays(self.threads, thinking)
-        self.games = Games(first, folder, self.replays, self.threads, thinking, prepare, self.policies)
-
-    def choices(self, request: Request) -> Any:
-        """The games, what may be chosen for each, and the policies that this server offers."""
-        own = [{"spec": spec, "game": game, "players": n} for spec, (game, n) in self.policies.items()]
-        return {**choices(self.first, spoken()), "policies": own}
-
-    def application(self, hosts: Sequence[str], any_address: bool = False) -> Starlette:
-        """The ASGI application."""
-        api = [
-            Route("/choices", answer(self.choices, self.threads)),
-            Route("/guides/{game}", answer(show_guide, self.threads)),
-            *self.games.routes(),
-            *self.replays.routes(),
-        ]
-        play, look = page("play.html"), page("replay.html")
-        routes = [
-            *(Route(path, play) for path in ("/", "/game/{game}", "/same/{link}", "/watch/{watched}")),
-            *(Route(path, look) for path in ("/replay", "/replay/{replay}")),
-            Route("/cards/{game}/{players}/{card}.svg", card_picture),
-            Route("/avatars/{seat}.svg", avatar_picture),
-            Route("/icons/{game}/{icon}.svg", icon_picture),
-            Route("/guides/{game}/{page}.svg", rule_picture),
-            Mount("/static", StaticFiles(directory=STATIC)),
-            Mount("/api", routes=api),
-        ]
-        return Starlette(
-            routes=routes,
-            middleware=[
-                Middleware(SafeHeaders),
-                Middleware(KnownHosts, hosts=hosts, any_address=any_address),
-                Middleware(GZipMiddleware, minimum_size=1000, compresslevel=5),
-                Middleware(KnownBrowsers),
-                Middleware(KnownLanguages),
-            ],
-            exception_handlers={ApiError: refused, HTTPException: failed, Exception: broken},
-        )
+    first, own = game_type(first).name, {str(path): made_for(path) for path in policies}
+    offered = [{"spec": spec, "game": game, "players": players} for spec, (game, players) in own.items()]
+    threads, thinking = CapacityLimiter(THREADS), CapacityLimiter(THINKING)
+    replays = Replays(threads, thinking)
+    games = Games(first, folder, replays, threads, thinking, prepare, own)
+    api = [
+        Route("/choices", answer(lambda request: {**choices(first, spoken()), "policies": offered}, threads)),
+        Route("/guides/{game}", answer(show_guide, threads)),
+        *games.routes(),
+        *replays.routes(),
+    ]
+    play, look = page("play.html"), page("replay.html")
+    routes = [
+        *(Route(path, play) for path in ("/", "/game/{game}", "/same/{link}", "/watch/{watched}")),
+        *(Route(path, look) for path in ("/replay", "/replay/{replay}")),
+        Route("/cards/{game}/{players}/{card}.svg", card_picture),
+        Route("/avatars/{seat}.svg", avatar_picture),
+        Route("/icons/{game}/{icon}.svg", icon_picture),
+        Route("/guides/{game}/{page}.svg", rule_picture),
+        Mount("/static", StaticFiles(directory=STATIC)),
+        Mount("/api", routes=api),
+    ]
+    app = Starlette(
+        routes=routes,
+        middleware=[
+            Middleware(SafeHeaders),
+            Middleware(KnownHosts, hosts=hosts, any_address=any_address),
+            Middleware(GZipMiddleware, minimum_size=1000, compresslevel=5),
+            Middleware(KnownBrowsers),
+            Middleware(KnownLanguages),
+        ],
+        exception_handlers={ApiError: refused, HTTPException: failed, Exception: broken},
+    )
+    app.state.games, app.state.replays = games, replays
+    return app

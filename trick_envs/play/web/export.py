@@ -56,25 +56,17 @@ def replay_page(
 def _pictures(game: Game, frames: Mapping[str, Sequence[Any]]) -> dict[str, str]:
     """The pictures that the frames show, by the addresses at which a server has them."""
     tables = [frame["table"] for seen in frames.values() for frame in seen]
-    rows = [
-        row
-        for table in tables
-        for row in (*table["rows"], *(fact for seat in table["seats"] for fact in seat["facts"]))
-    ]
-    drawn = {
-        f"/cards/{game.name}/{game.num_players}/{kind}.svg": card_svg(game.deck, kind, game.name)
-        for kind in range(game.deck.kinds)
-    }
+    icons = {
+        row["icon"] for table in tables for rows in (table["rows"], *(seat["facts"] for seat in table["seats"]))
+        for row in rows if "icon" in row
+    }  # fmt: skip
+    drawn = {"/avatars/you.svg": avatar_svg(0, you=True)}
     drawn |= {f"/avatars/{seat}.svg": avatar_svg(seat) for seat in range(game.num_players)}
-    drawn |= {"/avatars/you.svg": avatar_svg(0, you=True)}
-    drawn |= {
-        f"/icons/{game.name}/{icon}.svg": icon_svg(game.name, icon)
-        for icon in {row["icon"] for row in rows if "icon" in row}
-    }
-    return {
-        address: f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}"
-        for address, svg in drawn.items()
-    }
+    drawn |= {f"/icons/{game.name}/{icon}.svg": icon_svg(game.name, icon) for icon in icons}
+    deck, folder = game.deck, f"/cards/{game.name}/{game.num_players}"
+    drawn |= {f"{folder}/{kind}.svg": card_svg(deck, kind, game.name) for kind in range(deck.kinds)}
+    data = {address: base64.b64encode(svg.encode()).decode() for address, svg in drawn.items()}
+    return {address: f"data:image/svg+xml;base64,{text}" for address, text in data.items()}
 
 
 def _page(data: Any) -> str:

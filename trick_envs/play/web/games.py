@@ -34,7 +34,7 @@ from trick_envs.play.web.http import Endpoint, SafeJSON, answer, browser_of, own
 from trick_envs.play.web.pages import about_game
 from trick_envs.play.web.policies import Policies
 from trick_envs.play.web.replays import Replays
-from trick_envs.play.web.sessions import Load, Store, WebSession
+from trick_envs.play.web.sessions import Store, WebSession
 from trick_envs.play.web.validation import (
     MAX_DEALS,
     MAX_GAMES,
@@ -80,21 +80,14 @@ class Games:
         prepare: bool = False,
         policies: Mapping[str, tuple[str, int]] = MappingProxyType({}),
     ) -> None:
-        self._policies = policies
-        self.first, self.replays, self.threads, self.thinking, self._prepares = (
-            first,
-            replays,
-            threads,
-            thinking,
-            prepare,
-        )
+        self.first, self.replays, self._prepares, self._policies = first, replays, prepare, policies
+        self.threads, self.thinking = threads, thinking
         self.saved = None if folder is None else SavedGames(folder)
         self.brought = Policies(self.saved.policies if self.saved else None)
         self.kept: Store[WebSession] = Store(
             "games", MAX_GAMES, max_age=24 * HOUR, min_age=HOUR / 4,
             of_one={"browser": MAX_GAMES_OF_A_BROWSER, "address": MAX_GAMES_OF_AN_ADDRESS},
         )  # fmt: skip
-        self.load = Load()
         self._opening, self._prepared = threading.Lock(), set[Game]()
         self._watched: dict[str, str] = {}
 
@@ -232,16 +225,15 @@ class Games:
             if session.same_cards:
                 with suppress(OSError):  # its score stands beside no other, but it can be played
                     self.saved.join(session.same_cards, played.id)
-        with self.load:
-            shots = list(played.play_on(self.load))
+        shots = list(played.play_on(self.threads))
         session.save()
         self.kept.put(played)
         return self._answer(played, shots)
 
     def _same_cards(self, name: str) -> Session:
         """The cards of a game that somebody has sent a link to."""
-        shared = self.saved.shared(name) if self.saved else None
-        first = None if shared is None or self.saved is None else self.saved.load(shared.first)
+        shared = self.saved.shared(name) if self.saved else []
+        first = self.saved.load(shared[0]) if self.saved and shared else None
         if first is None:
             raise ApiError(404, said("refused.no_cards"))
         session = Session(first.from_the_start(), first.players, named=True, policies=self.brought.folder)
@@ -256,9 +248,9 @@ class Games:
             raise ApiError(409, said("refused.not_saved"))
         if not session.match.over:
             raise ApiError(409, said("refused.share_later"))
-        if not session.same_cards or self.saved.shared(session.same_cards) is None:
+        if not self.saved.shared(session.same_cards):
             try:
-                session.same_cards = self.saved.share(played.id).name
+                session.same_cards = self.saved.share(played.id)
             except OSError as error:
                 raise ApiError(409, said("refused.no_link", error=error.strerror or error)) from None
             session.save()
@@ -290,9 +282,7 @@ class Games:
 
     def show(self, played: WebSession, request: Request, body: bytes) -> Any:
         """A game as it stands, for a reload; if it was left while others were to play, they play now."""
-        with self.load:
-            shots = list(played.play_on(self.load))
-        return self._answer(played, shots)
+        return self._answer(played, list(played.play_on(self.threads)))
 
     def deal(self, played: WebSession, request: Request, body: bytes) -> Any:
         """The running deal, play by play, as the person has seen it."""
@@ -304,8 +294,7 @@ class Games:
         number, card = asked.get("number"), asked.get("card")
         if number is None or card is None:
             raise ApiError(400, "expected number, of plays so far, and card, such as '4Y'")
-        with self.load:
-            shots = list(played.play(number, card, self.load))
+        shots = list(played.play(number, card, self.threads))
         return {"game": self._changed(played), "frames": self._frames(played, shots)}
 
     def take_back(self, played: WebSession, request: Request, body: bytes) -> Any:

@@ -8,18 +8,17 @@ import threading
 import time
 from collections.abc import Mapping
 from contextvars import copy_context
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import asdict
+from typing import Any, NamedTuple
 
 import numpy as np
 from anyio import CapacityLimiter
 from starlette.requests import Request
 from starlette.routing import Route
 
-from trick_envs.engine.deal import Trick
 from trick_envs.engine.game import Game
 from trick_envs.engine.positions import observe, why_illegal
-from trick_envs.engine.state import PHASES, States
+from trick_envs.engine.state import PHASES
 from trick_envs.errors import InputError
 from trick_envs.matches.events import Play, match_after, number_of_plays
 from trick_envs.matches.match import Match
@@ -30,12 +29,11 @@ from trick_envs.play.hints import Hint, advisor_of
 from trick_envs.play.players import is_allowed
 from trick_envs.play.review import AGAIN, Belief, OnProgress, belief, duplicate, review
 from trick_envs.play.session import default_player
-from trick_envs.play.web.frames import Snapshot, frame_data, shot
+from trick_envs.play.web.frames import Snapshot, frame_data, look, shot
 from trick_envs.play.web.http import answer, owners_of, post
 from trick_envs.play.web.pages import about_game
 from trick_envs.play.web.sessions import Store
 from trick_envs.play.web.validation import MAX_DEALS, MAX_PLAYS, MAX_REPLAYS, ApiError, read_json, read_object, whole
-from trick_envs.view import table_view
 from trick_envs.view.messages import said
 from trick_envs.view.table import YOU, seat_name
 
@@ -44,27 +42,18 @@ REVIEW_SECONDS = 120.0  # after which a review on the page judges no further dec
 _LOG = logging.getLogger("trick_envs.serve")
 
 
-@dataclass(frozen=True)
-class Step:
-    """A moment of a match: before a play, or after one that ended a trick, when this still lies on the table.
+class Step(NamedTuple):
+    """A moment of a match: before a play, after one that ended a trick which still lies on the table, or the end.
 
     Attributes:
-        states: the position before the play.
-        previous: the last finished trick.
         number: how many plays there were before.
-        deal: the number of the deal, from 0.
-        seat: who plays.
-        action: the card that is named; -1 at the end of the record.
-        end: the play, if it has ended a trick and this is the moment after it; ``None`` before it.
+        play: the play; ``None`` at the end.
+        ended: whether it is the moment after the play.
     """
 
-    states: States
-    previous: Trick | None
     number: int
-    deal: int
-    seat: int = -1
-    action: int = -1
-    end: Play | None = None
+    play: Play | None
+    ended: bool = False
 
 
 def check_size(record: Any) -> None:
@@ -104,27 +93,18 @@ class Replay:
     """
 
     def __init__(self, record: Mapping[str, Any], owners: tuple[str, ...] = ()) -> None:
-        self.id, self.used, self.lock, self.owners = (
-            secrets.token_urlsafe(9),
-            time.monotonic(),
-            threading.Lock(),
-            owners,
-        )
+        self.id, self.used, self.owners = secrets.token_urlsafe(9), time.monotonic(), owners
+        self.lock = threading.Lock()
         check_size(record)
         self.match = start_match(record)
         self.game = self.match.game
         self.match.names = names_in(record.get("players"), self.game.num_players)
         self.steps: list[Step] = []
-        self._done: list[Play] = []
         for done in plays_in(record, self.match):
-            self._done.append(done)
-            step = Step(done.before, done.previous, done.number - 1, done.deal, done.seat, done.action)
-            self.steps.append(step)
+            self.steps.append(Step(done.number - 1, done))
             if done.ends:
-                self.steps.append(replace(step, end=done))
-        match = self.match
-        last = len(match.deals) - 1
-        self.steps.append(Step(match.states.copy(), match.last_trick, number_of_plays(match), last))
+                self.steps.append(Step(done.number - 1, done, True))
+        self.steps.append(Step(number_of_plays(self.match), None))
         self._hints: dict[int, Hint] = {}
         self.job: ReviewJob | None = None
 
@@ -140,21 +120,24 @@ class Replay:
 
     def shot(self, number: int, observer: int | None) -> Snapshot:
         """What an observer saw at a step; ``None``: everything open."""
-        step = self.steps[number]
-        if step.end is not None:
-            return shot(step.end, observer)
-        view = table_view(self.game, step.states, observer, step.previous, names=self.match.names)
-        events = () if step.action < 0 else self._done[step.number].events(observer)
-        return Snapshot(view, step.number, events[:1])
+        at, play, ended = self.steps[number]
+        if play is None:
+            return look(self.match, observer)
+        return shot(play, observer) if ended else Snapshot(play.look_before(observer), at, play.events(observer)[:1])
+
+    def _asked(self, number: int) -> Play | None:
+        """The decision at a step; ``None`` if nobody plays there."""
+        _, play, ended = self.steps[number]
+        return None if ended else play
 
     def hint(self, number: int) -> Hint | None:
         """What policy and search think of the decision at a step, from what its seat knows; ``None`` if it is none."""
-        step = self.steps[number]
-        if step.action < 0 or step.end is not None:
+        play = self._asked(number)
+        if play is None:
             return None
         with self.lock:
             if number not in self._hints:
-                self._hints[number] = advisor_of(self.game).advise(step.states)
+                self._hints[number] = advisor_of(self.game).advise(play.before)
             return self._hints[number]
 
     def retry(self, number: int, kind: int) -> dict[str, Any]:
@@ -173,23 +156,22 @@ class Replay:
         Raises:
             ValueError: if nobody plays at the step, or the card was not legal.
         """
-        step = self.steps[number]
-        if step.action < 0 or step.end is not None:
+        play = self._asked(number)
+        if play is None:
             raise InputError("nobody plays at this step")
-        if not observe(self.game, step.states, step.seat)[1][kind]:
-            raise InputError(why_illegal(self.game, step.states, kind))
-        judged = self._decision(step.number)
-        best, most = (step.action, 0.0) if judged is None else (int(judged["best"]), float(judged["loss"] or 0.0))
-        if kind == step.action:
-            tried = {"same": True, "gain": 0.0, "error": 0.0, "best": kind == best, "short": round(most, 2)}
-            return {**tried, "told": retry_told(tried)}
-        played, other = (np.array([each], np.int64) for each in (step.action, kind))
-        with self.lock:
-            found = advisor_of(self.game).judge(step.states, played, AGAIN, 1, other)  # in the worlds of the review
-        gain, error = float(found.advantages[0, kind]), float(found.errors[0, kind])
+        if not observe(self.game, play.before, play.seat)[1][kind]:
+            raise InputError(why_illegal(self.game, play.before, kind))
+        judged = self._decision(play.number - 1)
+        best, most = (play.action, 0.0) if judged is None else (int(judged["best"]), float(judged["loss"] or 0.0))
+        gain = error = 0.0
+        if kind != play.action:
+            played, other = (np.array([each], np.int64) for each in (play.action, kind))
+            with self.lock:  # in the worlds of the review
+                found = advisor_of(self.game).judge(play.before, played, AGAIN, 1, other)
+            gain, error = float(found.advantages[0, kind]), float(found.errors[0, kind])
         short = 0.0 if kind == best or most - gain <= error else most - gain
         tried = {
-            "same": False, "gain": round(gain, 2), "error": round(error, 2), "best": kind == best,
+            "same": kind == play.action, "gain": round(gain, 2), "error": round(error, 2), "best": kind == best,
             "short": round(short, 2),
         }  # fmt: skip
         return {**tried, "told": retry_told(tried)}
@@ -213,18 +195,18 @@ class Replay:
         deals: list[dict[str, Any]] = [
             {"dealer": deal.dealer, "score": deal.score, "tricks": []} for deal in self.match.deals
         ]
-        for number, step in enumerate(self.steps):
-            if step.action < 0:
+        for number, (_, play, ended) in enumerate(self.steps):
+            if play is None:
                 continue
-            tricks = deals[step.deal]["tricks"]
-            if step.end is None:
-                phase = PHASES[int(step.states["phase"][0])]
-                group = "pass" if phase == "pass" else int(step.states["tricks"][0])
-                if not tricks or (tricks[-1]["name"] != group and phase not in ("pick", "keep")):
-                    tricks.append({"name": group, "plays": [], "end": None, "taker": None})
-                tricks[-1]["plays"].append([number, step.seat, game.deck.format(step.action), phase])
-            else:
-                tricks[-1].update(end=number, taker=step.end.trick.taker if step.end.trick else None)
+            tricks = deals[play.deal]["tricks"]
+            if ended:
+                tricks[-1].update(end=number, taker=play.trick.taker if play.trick else None)
+                continue
+            phase = PHASES[int(play.before["phase"][0])]
+            group = "pass" if phase == "pass" else int(play.before["tricks"][0])
+            if not tricks or (tricks[-1]["name"] != group and phase not in ("pick", "keep")):
+                tricks.append({"name": group, "plays": [], "end": None, "taker": None})
+            tricks[-1]["plays"].append([number, play.seat, game.deck.format(play.action), phase])
         return {
             "names": [said("words.you") if name == YOU else name for name in names],
             "steps": len(self.steps),
@@ -237,7 +219,8 @@ class Replay:
 
     def belief(self, number: int, seat: int) -> Belief:
         """What a seat could tell of the others' hands at a step."""
-        return belief(self.game, self.steps[number].states, seat)
+        play = self.steps[number].play
+        return belief(self.game, self.match.states if play is None else play.before, seat)
 
     def opponents(self, seat: int) -> list[str]:
         """The specs of the others, clockwise from a seat's left, as far as a browser may ask for them."""

@@ -9,15 +9,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Generic, Protocol, TypeVar
 
-from anyio import Lock
+from anyio import CapacityLimiter, Lock
 
-from trick_envs.matches.events import DealScored, match_after, play
+from trick_envs.matches.events import DealScored, match_after, play, plays_of
 from trick_envs.play.players import STAND_IN
 from trick_envs.play.saved import new_id
 from trick_envs.play.session import Session
 from trick_envs.play.web.frames import Snapshot, event_data, look, shot
 from trick_envs.play.web.validation import ApiError
-from trick_envs.view.messages import said, spoken
+from trick_envs.view.messages import said
 from trick_envs.view.table import seat_name
 
 _LOG = logging.getLogger("trick_envs.serve")
@@ -128,23 +128,6 @@ def _least(kept: Iterable[T]) -> list[T]:
     )
 
 
-class Load:
-    """How many moves are being computed at this moment; requests that wait for their turn do not count."""
-
-    def __init__(self) -> None:
-        self.busy = 0
-        self._lock = threading.Lock()
-
-    def __enter__(self) -> Load:
-        with self._lock:
-            self.busy += 1
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        with self._lock:
-            self.busy -= 1
-
-
 class WebSession:
     """A session in a browser. Callers hold ``lock``.
 
@@ -164,7 +147,6 @@ class WebSession:
         self.session, self.owners = session, owners
         self.id, self.used, self.lock = name or new_id(), time.monotonic(), Lock()
         self.notice, self._told_unsaved = "", ""
-        self._last_deal: tuple[tuple[int, int, str], dict[str, Any]] | None = None
 
     @property
     def weight(self) -> int:
@@ -186,18 +168,12 @@ class WebSession:
 
     def last_deal(self) -> dict[str, Any] | None:
         """What the points of the last finished deal are for: its event; ``totals``: the points of the match."""
-        session = self.session
-        ended = [deal for deal in session.match.deals if deal.score is not None]
+        seat, ended = self.session.seat, [done for done in plays_of(self.session.match) if done.score is not None]
         if not ended:
             return None
-        key = session.taken_back, len(ended), spoken()
-        if self._last_deal is None or self._last_deal[0] != key:
-            before = match_after(session.match, sum(len(deal.actions) for deal in ended) - 1)
-            done = play(before, ended[-1].actions[-1][1])
-            view = done.look(session.seat)
-            told = next(event for event in done.events(session.seat) if isinstance(event, DealScored))
-            self._last_deal = key, {**event_data(told, view), "totals": [seat.score for seat in view.seats]}
-        return self._last_deal[1]
+        view = ended[-1].look(seat)
+        told = next(event for event in ended[-1].events(seat) if isinstance(event, DealScored))
+        return {**event_data(told, view), "totals": [seat.score for seat in view.seats]}
 
     def look(self) -> Snapshot:
         """What the person sees: its seat's view, and everything once the match is over."""
@@ -222,8 +198,8 @@ class WebSession:
         if number != self.session.number:
             raise ApiError(409, said("refused.older"))
 
-    def play(self, number: int, card: str, load: Load) -> Iterator[Snapshot]:
-        """Plays the person's card, then for the others until the person is to act again.
+    def play(self, number: int, card: str, threads: CapacityLimiter) -> Iterator[Snapshot]:
+        """Plays the person's card, then for the others as ``play_on`` does.
 
         Raises:
             ApiError: for an illegal card; says the rule.
@@ -237,14 +213,17 @@ class WebSession:
             raise ApiError(422, wrong)
         self.notice = ""
         yield self._step(action)
-        yield from self.play_on(load)
+        yield from self.play_on(threads)
 
-    def play_on(self, load: Load) -> Iterator[Snapshot]:
-        """Plays for the others until the person is to act. A player that fails leaves its seat to another one."""
+    def play_on(self, threads: CapacityLimiter) -> Iterator[Snapshot]:
+        """Plays for the others until the person is to act. A player that fails leaves its seat to another one.
+
+        Searches shrink while many of the threads are at work; requests that wait for their turn have none.
+        """
         session = self.session
         while not session.over and not session.asks:
             try:
-                action = session.choose(load.busy)
+                action = session.choose(threads.borrowed_tokens)
             except Exception as error:
                 seat = session.acts
                 name, spec = seat_name(seat), session.players[seat]
