@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import copy
+import pickle
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -202,6 +203,50 @@ def test_a_finished_match_says_what_it_paid_to_the_seats_on_average(reward: str)
                 paid[i], decisions[i] = 0, 0
                 episodes += 1
     assert episodes > 10
+
+
+@pytest.mark.parametrize("opponent", [None, "greedy"])
+def test_copies_play_on_alike_also_where_arrays_are_read_only(opponent: str | None) -> None:
+    """As Ray's object store makes them: their buffers are outside of the pickle."""
+    env, buffers = self_play_env("pepper", 6, 3, 1, opponent=opponent), list[Any]()
+    env.reset()
+    data = pickle.dumps(env, protocol=5, buffer_callback=buffers.append)
+    stored = pickle.loads(data, buffers=[bytes(buffer.raw()) for buffer in buffers])
+    for games in zip(*(random_steps(each, 40) for each in (env, copy.deepcopy(env), stored)), strict=True):
+        for found in games[1:]:
+            for one, other in zip(found, games[0], strict=True):
+                np.testing.assert_array_equal(one, other)
+
+
+def random_steps(env: SelfPlayVecEnv, count: int) -> Iterator[list[Any]]:
+    """What random play shows: who acted, and what was paid to whom."""
+    rng = np.random.default_rng(0)
+    for _ in range(count):
+        masks = env.games.action_masks
+        with env.stepped_by_self_play():
+            seen, rewards, ends, infos = env.step((rng.random(masks.shape) * masks).argmax(1))
+        paid = [info.get("episode", {}).get("r") for info in infos]
+        yield [seen.copy(), rewards, ends, env.acted.copy(), env.rewards.copy(), env.terminated.copy(), paid]
+
+
+def test_after_a_stop_within_a_step_other_matches_begin() -> None:
+    """Else the next rollout would go on from a step that the buffer has not noted."""
+    env, steps = self_play_env("pepper", 8, 3, seed=1), iter(range(100))
+    model = SelfPlayPPO("SuitPolicy", env, n_steps=16, batch_size=64)
+    played = env.step_wait
+
+    def stopped() -> Any:
+        found = played()
+        if next(steps) == 20:
+            raise KeyboardInterrupt
+        return found
+
+    env.step_wait = stopped  # type: ignore[method-assign]
+    with pytest.raises(KeyboardInterrupt):
+        model.learn(10_000)
+    resets = env.resets
+    model.learn(8 * 16, reset_num_timesteps=False)
+    assert env.resets == resets + 1
 
 
 def test_another_reset_begins_other_matches_and_a_seed_the_same() -> None:

@@ -47,6 +47,7 @@ from trick_envs.agents import Agent, make_agent
 from trick_envs.agents.agent import checked_agent
 from trick_envs.engine.arguments import whole_number
 from trick_envs.engine.batch import BatchEnv
+from trick_envs.engine.copies import OwnArrays
 from trick_envs.errors import InputError
 from trick_envs.evaluation.seeds import MAX_RUN_SEED, SEEDS_PER_RUN, Purpose, match_seeds, player_seeds
 from trick_envs.matches.loop import NOBODY, choose_actions
@@ -106,7 +107,7 @@ def self_play_env(
     return BestResponseVecEnv(games, run_seed, reward_scale, checked_agent(agent, "opponent"))
 
 
-class SelfPlayVecEnv(VecEnv):
+class SelfPlayVecEnv(OwnArrays, VecEnv):
     """A ``BatchEnv`` with SB3's interface, which only ``SelfPlayPPO`` may step.
 
     SB3 and its callbacks see one reward per game, that of the seat which acted; the buffer sees those of all seats.
@@ -124,8 +125,6 @@ class SelfPlayVecEnv(VecEnv):
         game: the game.
         resets: how often they all were begun anew.
         acted: ``(num_envs,)``: the seats that made the decisions of the last step.
-        rewards: ``(num_envs, players)``: what the last step paid every seat.
-        terminated: ``(num_envs,)``: the matches that the last step ended.
     """
 
     def __init__(self, games: BatchEnv, seed: int, reward_scale: float = 1.0) -> None:
@@ -137,9 +136,18 @@ class SelfPlayVecEnv(VecEnv):
         self.resets, self._expected, self._begun = 0, False, time.time()
         self.seed(seed)
         self.acted = games.seats.copy()
-        self.rewards, self.terminated = games.rewards, games.terminated
         self._paid = np.zeros(games.rewards.shape)  # in every match so far
         self._decisions, self._every = np.zeros(games.num_envs, np.int64), np.arange(games.num_envs)
+
+    @property
+    def rewards(self) -> npt.NDArray[np.float32]:
+        """What the last step paid every seat, ``(num_envs, players)``."""
+        return self.games.rewards
+
+    @property
+    def terminated(self) -> npt.NDArray[np.bool_]:
+        """The matches that the last step ended, ``(num_envs,)``."""
+        return self.games.terminated
 
     def seed(self, seed: int | None = None) -> list[int | None]:
         """Determines the matches from the next ``reset`` on."""
@@ -284,13 +292,21 @@ class BestResponseVecEnv(SelfPlayVecEnv):
 
     def __init__(self, games: BatchEnv, seed: int, reward_scale: float, agent: Agent) -> None:
         super().__init__(games, seed, reward_scale)
-        self.rewards, self.terminated = games.rewards.copy(), games.terminated.copy()  # of all that happens in a step
+        self._rewards, self._ended = games.rewards.copy(), games.terminated.copy()  # of all that happens in a step
         self._agent = agent
         self._who = np.zeros((games.num_envs, games.num_players), np.int64)  # 0 is the agent
         places = seatings(games.game)
         for i, seats in enumerate(places):
             self._who[i :: len(places), seats] = NOBODY
         self._all = np.arange(games.num_envs)
+
+    @property
+    def rewards(self) -> npt.NDArray[np.float32]:
+        return self._rewards
+
+    @property
+    def terminated(self) -> npt.NDArray[np.bool_]:
+        return self._ended
 
     def reset(self) -> npt.NDArray[np.int8]:
         self.begin_rollout(0)
@@ -316,8 +332,8 @@ class BestResponseVecEnv(SelfPlayVecEnv):
         games = self.games
         while len(rows := np.flatnonzero(self._who[self._all, games.seats] != NOBODY)):
             rewards, terminated = games.step(choose_actions(games, (self._agent,), self._who, rows), rows)
-            self.rewards += rewards
-            self.terminated |= terminated
+            self._rewards += rewards
+            self._ended |= terminated
 
     def _means(self, ended: npt.NDArray[np.int64]) -> list[float]:
         return self._paid[ended].mean(1, where=self._who[ended] == NOBODY).tolist()
@@ -631,6 +647,10 @@ class SelfPlayPPO(MaskablePPO):
                 return super().learn(
                     total_timesteps, callback, log_interval, tb_log_name, reset_num_timesteps, progress_bar=progress_bar
                 )
+        except BaseException:
+            if not self.between_updates:  # the games may be a step ahead of the buffer: SB3 begins others then
+                self._last_obs = None
+            raise
         finally:
             for bar in self._bars:  # after Ctrl-C they are still drawn
                 bar.close()
