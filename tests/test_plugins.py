@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 import os
 import pickle
 import subprocess
@@ -221,7 +223,10 @@ def test_what_is_wrong_with_a_player_is_said(spec: str, error: type[Exception], 
 def test_a_game_is_loaded_by_its_name() -> None:
     game = load_game("hot_pepper", 3)
     assert (game.name, game.title, game.num_players) == ("hot_pepper", "Hot Pepper", 3)
-    assert pickle.loads(pickle.dumps(game)) is game
+    for one in (game, game.type):
+        assert pickle.loads(pickle.dumps(one)) is copy.deepcopy(one) is one
+    with pytest.raises(TypeError, match="<GameType hot_pepper> cannot be copied or pickled"):
+        pickle.dumps(dataclasses.replace(game.type))
     assert game.dtype == load_game("pepper", 3).dtype
 
 

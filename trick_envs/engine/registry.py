@@ -115,6 +115,12 @@ def _reduce(game: Game) -> tuple[Any, ...]:
     return load_game_again, (game.name, game.num_players, game.num_deals, tuple(game.options.items()))
 
 
+def _reduce_type(declared: GameType) -> tuple[Any, ...]:
+    if GAMES_BY_NAME.get(declared.name) is not declared:
+        raise InputTypeError(f"{declared!r} cannot be copied or pickled: expected one that game_type() returns")
+    return game_type, (declared.name,)
+
+
 def arguments_of(function: Callable[..., Any], *less: str) -> dict[str, Parameter]:
     """The arguments of a function or class that have names of their own, but for some."""
     listed = signature(function).parameters
@@ -122,3 +128,4 @@ def arguments_of(function: Callable[..., Any], *less: str) -> dict[str, Paramete
 
 
 copyreg.pickle(Game, _reduce)  # here, because only the registry knows how to load a game
+copyreg.pickle(GameType, _reduce_type)
