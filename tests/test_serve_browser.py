@@ -200,7 +200,7 @@ def test_the_others_have_names_marks_and_strengths_of_their_own(open_page, addre
     expect(page.locator("#score tbody th")).to_have_text(["You", "Ben casual", "Cleo casual"])
     marks = page.evaluate("[...document.querySelectorAll('#score .avatar')].map((one) => one.getAttribute('src'))")
     assert marks == ["/avatars/you.svg", "/avatars/1.svg", "/avatars/2.svg"]
-    page.wait_for_function("[...document.querySelectorAll('#score .avatar')].every((one) => one.naturalWidth)")
+    page.wait_for_function("() => [...document.querySelectorAll('#score .avatar')].every((one) => one.naturalWidth)")
     assert {"You", "Ben", "Cleo"} <= set(page.locator(".plate .who > b:first-of-type").all_inner_texts())
     page.click("#deal-again")
     page.select_option("#seat", "1")

@@ -16,7 +16,7 @@ from trick_envs.play.web.pages import STATIC, about_game
 from trick_envs.play.web.replays import Replay, review_data
 from trick_envs.view import avatar_svg, card_svg, icon_svg
 
-SCRIPTS = ("lib.js", "logic.js", "cards.js", "table.js", "replay.js")  # each after those that it imports
+SCRIPTS = ("lib.js", "logic.js", "cards.js", "table.js", "tables.js", "replay.js")  # each after those that it imports
 POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:"
 
 _SERVED = re.compile(r"<!-- served -->.*?<!-- end -->\n?", re.DOTALL)

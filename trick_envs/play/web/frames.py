@@ -16,7 +16,6 @@ A frame is the JSON object that the page gets for each (``frame_data``):
 ``previous``,           the last finished trick (before the one that is shown): ``[seat, kind]`` for each of its cards
 ``taker``               in the order of play, and the seat that took it
 ``scores``              by seat: points of the match, the deal that has just ended included
-``deal_score``          by seat: points of the deal that has just ended; else ``null``
 ``names``               by seat: what it is called: ``"you"``, ``"Ben"``; ``"player_1"`` if no person plays
 ``events``              what the last play did, in order: a list of objects as below; empty if there was none. In a
                         replay the step before a play has the card that will be played
@@ -94,12 +93,6 @@ class Snapshot:
         """What the last play has done, in words."""
         return tell_all(self.events, self.view)
 
-    @property
-    def deal_score(self) -> list[int] | None:
-        """By seat: the points of a deal that has just ended."""
-        found = [list(event.scores) for event in self.events if isinstance(event, DealScored)]
-        return found[0] if found else None
-
 
 def look(match: Match, observer: int | None) -> Snapshot:
     """What an observer sees now."""
@@ -155,7 +148,6 @@ def frame_data(shot: Snapshot, seat: int | None = None, playing: bool = True) ->
         "previous": [list(play) for play in view.previous],
         "taker": view.previous_taker,
         "scores": [seat.score for seat in view.seats],
-        "deal_score": shot.deal_score,
         "names": names(view),
         "events": [event_data(event, view) for event in shot.events],
     }

@@ -1,7 +1,8 @@
 // Hints: in words, or with figures on the cards and in a table.
 
-import { $, ask, h, percent, said, sentence, signed, stopped } from "./lib.js";
+import { $, ask, bar, h, percent, said, sentence, signed, stopped } from "./lib.js";
 import { state } from "./state.js";
+import { hintTable } from "./tables.js";
 
 /** Asks for the hint of the position that is shown. `shown`: is called when it is there. */
 export async function askHints(shown) {
@@ -35,15 +36,7 @@ export function renderValues() {
   const { hints, about } = state;
   $("values").hidden = !(state.figures && hints);
   if ($("values").hidden) return;
-  const trained = hints.sources.length > 1;
-  const cards = [...hints.cards].sort((one, other) => (other.probability ?? 0) - (one.probability ?? 0) || (other.advantage ?? -99) - (one.advantage ?? -99));
-  const heads = [said("page.card"), ...(trained ? [said("page.trained")] : []), said("page.ahead")];
-  $("values-table").replaceChildren(h("table", {},
-    h("thead", {}, h("tr", {}, ...heads.map((name, index) => h("th", { scope: "col", class: index ? "number" : null }, name)))),
-    h("tbody", {}, ...cards.map((card) => h("tr", { class: card.kind === hints.search ? "you" : null },
-      h("th", { scope: "row" }, about.cards[card.kind].words),
-      trained ? h("td", { class: "number" }, percent(card.probability)) : null,
-      h("td", { class: "number" }, card.advantage === null ? "–" : signed(card.advantage, 1), card.error ? ` ± ${card.error.toFixed(1)}` : ""))))));
+  $("values-table").replaceChildren(hintTable(about, hints));
   $("values-from").textContent = said("hint.source", { sources: hints.sources.join(said("words.comma")) });
 }
 
@@ -60,13 +53,11 @@ export function hintMark(hint) {
     const star = hint.kind === hints.search ? "★" : hint.kind === hints.baseline ? "☆" : "";
     return star ? h("span", { class: `hint star${star === "★" ? " best" : ""}`, "aria-hidden": "true" }, star) : null;
   }
-  const bar = h("span", { class: "bar" }, h("span", {}));
-  bar.firstElementChild.style.inlineSize = `${100 * (hint.probability ?? 0)}%`;
   const disagrees = hints.disagree && hint.kind === hints.search;
   return h(
     "span",
     { class: `hint${hint.kind === hints.baseline ? " policy" : ""}${disagrees ? " better" : ""}`, "aria-hidden": "true" },
-    hint.probability === null ? null : bar,
+    hint.probability === null ? null : bar(hint.probability),
     hint.probability === null ? null : h("b", { "data-text": percent(hint.probability).replace(" ", "") }),
     h("span", { class: "search" },
       h("span", { "data-text": hint.advantage === null ? "–" : signed(hint.advantage, 1) }),

@@ -5,7 +5,6 @@ import { guideOf, rulePage } from "./rules.js";
 import { state } from "./state.js";
 
 let learnt = new Set(); // pages of the guide that have been shown
-let closeLesson = null;
 
 export function learning() {
   return location.hash === "#learn";
@@ -41,19 +40,14 @@ function lessonPage(page, words, count) {
     const dialog = $("lesson");
     for (const title of page.querySelectorAll("h3")) title.setAttribute("aria-level", "2"); // none stands above it here
     dialog.replaceChildren(page, h("p", { class: "split" }, h("span", { class: "soft" }, count), h("button", { type: "button", class: "primary", autofocus: true, onclick: () => dialog.close() }, words)));
-    dialog.onclose = () => {
-      dialog.onclose = null;
-      closeLesson = null;
-      resolve();
-    };
-    closeLesson = () => dialog.close();
+    dialog.onclose = () => dialog.open || resolve(); // of one that was closed for this one it is told late
     dialog.showModal();
     dialog.scrollTop = 0;
   });
 }
 
 export function endLesson() {
-  closeLesson?.();
+  $("lesson").close();
 }
 
 /** What is possible in the decision that is shown, and why. */

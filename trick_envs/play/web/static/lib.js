@@ -79,6 +79,13 @@ export function percent(probability) {
   return probability > 0 && probability < 0.005 ? "<1 %" : `${Math.round(100 * probability)} %`;
 }
 
+/** A bar, so much of its length filled. */
+export function bar(share, style = null) {
+  const whole = h("span", { class: "bar" }, h("span", { class: style }));
+  whole.firstElementChild.style.inlineSize = `${100 * Math.min(share, 1)}%`;
+  return whole;
+}
+
 /** An element that shows a message for a while, or until the next one. */
 export function speaker(element) {
   let timer = 0;

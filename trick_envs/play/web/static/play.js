@@ -145,7 +145,7 @@ async function enter(reply) {
   Object.assign(state, { lesson: null, past: null, picked: [] });
   setLooking(false);
   view("game");
-  if ($("summary").open) $("summary").close();
+  $("summary").close();
   document.body.classList.toggle("learning", learning());
   document.body.classList.toggle("many", about.num_players > 6);
   document.body.classList.toggle("watching", Boolean(about.watching));
@@ -172,16 +172,17 @@ async function showFrames(frames, from, game) {
   try {
     for (const [index, next] of frames.entries()) {
       if (state.about !== about) return;
-      if (next.deal_score) about.deals = [...about.deals, next.deal_score];
+      const scored = next.events.find((one) => one.event === "deal");
+      if (scored) about.deals = [...about.deals, scored.scores];
       if (index === frames.length - 1) Object.assign(about, game); // not earlier: it tells how it ends
       show(next, index === 0 ? from : null);
       if (learning() && next.told && !next.pause) coach(h("p", {}, stopped(next.told)));
       if (learning()) await teach("start");
       if (index === frames.length - 1) break;
       const [play, trick] = learning() ? SPEEDS.slow : SPEEDS[$("speed").value] || SPEEDS.normal;
-      if (next.pause === "deal") {
+      if (scored) {
         if (learning()) await teach("score");
-        await dealOver(next, game.over);
+        await dealOver(scored, next, game.over);
       } else if (next.pause && learning()) await teachTrick(next);
       else await wait(next.pause ? trick : play);
     }
@@ -524,7 +525,7 @@ async function paper(name) {
 }
 
 function closePapers() {
-  for (const name of Object.keys(PAPERS)) if ($(name).open) $(name).close();
+  for (const name of Object.keys(PAPERS)) $(name).close();
 }
 
 async function guarded(action) {

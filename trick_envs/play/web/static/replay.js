@@ -1,8 +1,9 @@
 // The viewer. Its frames come from the server, or, in a page made by trick replay --html, from the page itself.
 
 import { cardButton, chip, drawHand } from "./cards.js";
-import { $, ask, h, onDrop, percent, pictures, said, save, sentence, signed, stopped } from "./lib.js";
+import { $, ask, h, onDrop, pictures, said, save, sentence, signed, stopped } from "./lib.js";
 import { Table } from "./table.js";
+import { hintTable, pointsTable, tableOf } from "./tables.js";
 
 let source = null; // where steps and hints come from
 let about = null; // the game, and the timeline
@@ -96,10 +97,8 @@ function readAddress() {
 
 function resultTable() {
   const scored = about.deals.map((one) => one.score).filter((score) => score);
-  const winners = about.winners || [];
-  const head = h("tr", {}, h("th", { scope: "col" }, said("result.deal")), h("th", { scope: "col", class: "number" }, said("page.match")), ...scored.map((_, number) => h("th", { scope: "col", class: "number" }, `${number + 1}`)));
-  const rows = about.score.map((score, seat) => h("tr", { class: winners.includes(seat) ? "won" : null }, h("th", { scope: "row" }, sentence(about.names[seat])), h("td", { class: "number total" }, signed(score)), ...scored.map((one) => h("td", { class: "number" }, signed(one[seat])))));
-  return h("div", { class: "scroll" }, h("table", {}, h("thead", {}, head), h("tbody", {}, ...rows)), h("p", { class: "seed" }, said("page.seed", about)));
+  const rows = about.names.map((name, seat) => [about.winners?.includes(seat) ? "won" : null, sentence(name)]);
+  return h("div", { class: "scroll" }, pointsTable(said("result.deal"), rows, about.score, scored), h("p", { class: "seed" }, said("page.seed", about)));
 }
 
 // --- a step -------------------------------------------------------------------------------------------------------
@@ -119,7 +118,7 @@ async function go(step, motion = false) {
   $("table").setAttribute("aria-label", told);
   showHand(frame, false);
   $("told").textContent = frame.told ? stopped(frame.told) : sentence(frame.prompt);
-  const owner = play ? play.deal : dealOfStep(at);
+  const owner = order.findLast((one) => one.step <= at)?.deal ?? 0;
   if (owner !== deal || !$("timeline").childElementCount) {
     deal = owner;
     renderTimeline();
@@ -140,14 +139,6 @@ function showHand(frame, asks) {
   const buttons = [...hand.querySelectorAll("button")];
   buttons.forEach((button) => { button.tabIndex = asks && button.classList.contains("legal") ? 0 : -1; button.disabled = !asks; });
   if (asks) hand.querySelector(".legal")?.focus({ preventScroll: true });
-}
-
-function dealOfStep(step) {
-  let found = 0;
-  about.deals.forEach((one, number) => {
-    if (one.tricks.length && one.tricks[0].plays[0][0] <= step) found = number;
-  });
-  return found;
 }
 
 function toDeal(number) {
@@ -178,26 +169,9 @@ async function think(play, mine) {
     box.replaceChildren(h("p", {}, stopped(does(play.seat, "name", play.card))));
     return;
   }
-  const trained = hint.sources.length > 1;
-  const cards = [...hint.cards].sort((one, other) => (other.probability ?? 0) - (one.probability ?? 0) || (other.advantage ?? -99) - (one.advantage ?? -99));
-  const rows = cards.map((card) => {
-    const name = about.cards[card.kind].name;
-    const bar = h("span", { class: "bar" }, h("span", {}));
-    bar.firstElementChild.style.inlineSize = `${100 * (card.probability ?? 0)}%`;
-    const better = hint.disagree && card.kind === hint.search;
-    return h(
-      "tr", { class: `${name === play.card ? "played" : ""}${better ? " better" : ""}` },
-      h("th", { scope: "row" }, written(name), name === play.card ? h("small", {}, said("replay.played")) : null),
-      trained ? h("td", {}, bar) : null,
-      trained ? h("td", { class: "number" }, percent(card.probability)) : null,
-      h("td", { class: "number" }, card.advantage === null ? "–" : signed(card.advantage, 1), card.error ? h("small", {}, ` ±${card.error.toFixed(1)}`) : null),
-    );
-  });
   const note = judged ? judged.note : [hint.headline, hint.expectation].filter(Boolean).map(stopped).join(" ");
   box.replaceChildren(
-    h("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": said("replay.legal") }, h("table", { class: "mind" },
-      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, said("page.card")), trained ? h("th", { scope: "col", colspan: "2" }, said("page.trained")) : null, h("th", { scope: "col", class: "number" }, said(judged ? "replay.over_played" : "page.ahead")))),
-      h("tbody", {}, ...rows))),
+    h("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": said("replay.legal") }, hintTable(about, hint, { judged, played: kindOf(play.card) })),
     h("p", { class: "soft" }, said("replay.knew", { note, name: about.names[play.seat] })),
   );
 }
@@ -208,7 +182,7 @@ function isYou(seat) {
 
 /** A seat and what it does: "you play 4 yellow", "Ada leads 9 red". */
 function does(seat, phase, card) {
-  return said(`moves.${isYou(seat) ? "you_" : ""}${phase}`, { name: about.names[seat], card: words(card) });
+  return said(`moves.${isYou(seat) ? "you_" : ""}${phase}`, { name: about.names[seat], card: about.cards[kindOf(card)].words });
 }
 
 /** With whom a seat's points are compared. */
@@ -222,13 +196,8 @@ function short(seat) {
   return name.startsWith("player_") ? `${seat}` : isYou(seat) ? name : name[0];
 }
 
-function words(name) {
-  return about.cards.find((card) => card.name === name).words;
-}
-
-/** A card as a small coloured text. */
-function written(name) {
-  return chip(about, about.cards.findIndex((card) => card.name === name));
+function kindOf(name) {
+  return about.cards.findIndex((card) => card.name === name);
 }
 
 // --- the timeline: a row a trick, a column a seat ---------------------------------------------------------------------
@@ -251,7 +220,7 @@ function renderTimeline() {
             type: "button", class: "jump", "data-step": step, onclick: () => go(step),
             "aria-label": does(who, phase, card) + (seat === trick.taker ? said("replay.takes") : ""),
           },
-          written(card),
+          chip(about, kindOf(card)),
         )),
       )),
     );
@@ -280,9 +249,12 @@ function markTimeline() {
 
 /** The seat whose mistakes are listed: the one that looks on, or the person's. */
 function reviewed() {
-  if (seen !== "all") return Number(seen);
-  const person = about.record?.players?.indexOf("person") ?? -1;
-  return Math.max(person, 0);
+  return seen === "all" ? Math.max(person(), 0) : Number(seen);
+}
+
+/** The person's seat; -1 if nobody has played there. */
+function person() {
+  return about.record.players?.indexOf("person") ?? -1;
 }
 
 /** Asks for the review, and shows how far it is. */
@@ -326,10 +298,8 @@ function markName(mark) {
 
 function renderReview() {
   const seat = reviewed();
-  const person = about.record?.players?.indexOf("person") ?? -1;
   const found = review.decisions.map((one, index) => ({ ...one, step: order[index].step })).filter((one) => one.mark && one.seat === seat).sort((one, other) => other.loss - one.loss);
   const heads = [[said("review.seat")], [said("review.lost"), said("review.lost_told")], [said("review.accuracy"), said("review.accuracy_told")], ...Object.entries(SIGNS).map(([mark, sign]) => [sign, said(`marks.all_${mark}`)])];
-  const head = h("tr", {}, ...heads.map(([text, title], index) => h("th", { scope: "col", class: index ? "number" : null, title }, text)));
   const rows = review.seats.map((one, number) => h("tr", { class: number === seat ? "you" : null },
     h("th", { scope: "row" }, sentence(about.names[number])),
     h("td", { class: "number" }, one.points_lost.toFixed(1)), h("td", { class: "number" }, `${Math.round(100 * one.accuracy)} %`),
@@ -341,11 +311,11 @@ function renderReview() {
   const again = review.duplicate;
   const least = Object.entries(review.marks).map(([mark, loss]) => said("review.mark_from", { mark: said(`marks.${mark}`), points: loss.toFixed(1) })).join(said("words.comma"));
   $("judged").replaceChildren(
-    h("p", { id: "verdict" }, seat === person ? "" : h("b", {}, said("review.as", { name: about.names[seat] })), review.verdicts[seat]),
-    again && person >= 0 ? h("p", { id: "duplicate" }, h("b", {}, said("review.same")), said(again.spec === "pretrained" ? "review.duplicate" : "review.duplicate_by", { spec: again.spec, score: signed(again.score[person]), own: signed(again.compared[person]) })) : "",
+    h("p", { id: "verdict" }, seat === person() ? "" : h("b", {}, said("review.as", { name: about.names[seat] })), review.verdicts[seat]),
+    again ? h("p", { id: "duplicate" }, h("b", {}, said("review.same")), said(again.spec === "pretrained" ? "review.duplicate" : "review.duplicate_by", { spec: again.spec, score: signed(again.score[person()]), own: signed(again.compared[person()]) })) : "",
     list.length && source.retry ? h("p", { class: "row" }, h("button", { type: "button", class: "primary", id: "retry-all", onclick: () => guarded(() => startRetry(found, 0)) }, found.length > 1 ? said("retry.all", { count: found.length }) : said("retry.one"))) : "",
     list.length ? h("ol", { class: "mistakes" }, ...list) : "",
-    h("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": said("review.seats") }, h("table", {}, h("thead", {}, head), h("tbody", {}, ...rows))),
+    h("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": said("review.seats") }, tableOf(heads, rows)),
     h("p", { class: "soft" }, said("review.told", { others: comparedWith(), marks: least })),
   );
 }

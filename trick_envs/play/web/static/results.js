@@ -3,23 +3,20 @@
 import { character, inWords } from "./newgame.js";
 import { $, ask, h, said, save, sentence, signed, still } from "./lib.js";
 import { state } from "./state.js";
+import { pointsTable } from "./tables.js";
 
 export function renderScore() {
   const { about, frame } = state;
   const { deals } = about;
   const shown = deals.slice(-5);
-  const first = deals.length - shown.length;
   const best = about.over && about.winners ? about.winners : [];
-  const head = h("tr", {}, h("th", { scope: "col" }, said("result.player")), h("th", { scope: "col", class: "number" }, said("page.match")), ...shown.map((_, index) => h("th", { scope: "col", class: "number" }, `${first + index + 1}`)));
-  const rows = frame.names.map((_, seat) => h(
-    "tr", { class: [seat === about.seat ? "you" : "", seat === frame.acting ? "acts" : "", best.includes(seat) ? "won" : ""].join(" ") },
-    h("th", { scope: "row" }, ...character(seat), ...(seat === about.seat ? [] : [" ", h("small", { title: about.players[seat] }, inWords(about.players[seat]))])),
-    h("td", { class: "number total" }, signed(frame.scores[seat])),
-    ...shown.map((scores) => h("td", { class: "number" }, signed(scores[seat]))),
-  ));
+  const rows = frame.names.map((_, seat) => [
+    [seat === about.seat ? "you" : "", seat === frame.acting ? "acts" : "", best.includes(seat) ? "won" : ""].join(" "),
+    ...character(seat), ...(seat === about.seat ? [] : [" ", h("small", { title: about.players[seat] }, inWords(about.players[seat]))]),
+  ]);
   $("show-deal").hidden = !about.last_deal || (about.over && about.num_deals === 1);
   $("show-deal").textContent = about.last_deal ? said("result.points_of", about.last_deal) : "";
-  $("score").replaceChildren(h("table", {}, h("thead", {}, head), h("tbody", {}, ...rows)));
+  $("score").replaceChildren(pointsTable(said("result.player"), rows, frame.scores, shown, deals.length - shown.length + 1));
 }
 
 /** Who has how many points; of a deal also what for, and the points of the match. */
@@ -69,7 +66,7 @@ function openDeal(words, then = () => {}) {
 function shut() {
   const dialog = $("summary");
   dialog.onclose = null;
-  if (dialog.open) dialog.close();
+  dialog.close();
 }
 
 /** Shows the table of the last finished deal again. */
@@ -78,18 +75,17 @@ export function showDeal() {
 }
 
 /** The end of a deal; resolves when the person goes on. */
-export function dealOver(shown, last) {
+export function dealOver(scored, shown, last) {
   const { about } = state;
   return new Promise((resolve) => {
-    const number = shown.deal;
     function done() {
       shut();
       sessionStorage.removeItem("deal");
       state.goOn = null;
       resolve();
     }
-    about.last_deal = { number, scores: shown.deal_score, items: shown.events.find((one) => one.event === "deal")?.items ?? [], totals: shown.scores };
-    sessionStorage.setItem("deal", `${about.id} ${number}`); // a reload shows it again
+    about.last_deal = { ...scored, totals: shown.scores };
+    sessionStorage.setItem("deal", `${about.id} ${scored.number}`); // a reload shows it again
     renderScore();
     setTimeout(() => {
       if (state.goOn === done) openDeal(said(last ? "page.result" : "result.next_deal"), done);

@@ -1,7 +1,7 @@
 // The table: drawn from the frame that the server sends, at any size, without asking again.
 
 import { avatar, cardImage, chip } from "./cards.js";
-import { h, image, said, sentence, signed, still } from "./lib.js";
+import { bar, h, image, said, sentence, signed, still } from "./lib.js";
 import { layOut, linesOf, plateWidth } from "./logic.js";
 
 const COLOURS = 9; // of seats
@@ -87,11 +87,7 @@ export class Table {
     if (one.label) children.push(h("span", { class: "label" }, one.label));
     if (one.cards) children.push(h("span", { class: "chips" }, ...one.cards.map((kind) => chip(about, kind))));
     if (one.value) children.push(h("b", {}, one.value));
-    if (one.bar) {
-      const bar = h("span", { class: "bar" }, h("span", { class: one.suit ? `fill-${one.suit}` : null }));
-      bar.firstElementChild.style.inlineSize = `${Math.min(100, 100 * one.bar[0] / one.bar[1])}%`;
-      children.push(bar);
-    }
+    if (one.bar) children.push(bar(one.bar[0] / one.bar[1], one.suit ? `fill-${one.suit}` : null));
     if (one.note) children.push(h("small", {}, one.bar && one.suit ? h("span", { class: "of" }, said("page.share", { part: one.bar[0], whole: one.bar[1] })) : null, h("span", {}, one.note)));
     if (one.line) children.push(this.stations(one));
     return one.about
