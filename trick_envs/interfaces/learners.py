@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from trick_envs.engine.arguments import reward_mode
 from trick_envs.engine.copies import OwnArrays
-from trick_envs.engine.deal import BY_THE_RULES, Deal
+from trick_envs.engine.deal import Deal
 from trick_envs.engine.game import Game
 from trick_envs.engine.kernels.seats import END_MATCH, RAISE, UNFINISHED, SeatGames
 from trick_envs.engine.play_log import NotedPlays, PlayLog, layout_of, with_history
@@ -22,6 +22,7 @@ from trick_envs.errors import IllegalAction
 from trick_envs.interfaces.illegal_penalty import illegal_warning, worst_total
 from trick_envs.interfaces.masking import Masking, Vectors
 from trick_envs.interfaces.options import SeatOptions
+from trick_envs.matches.fixed_deals import deal_given
 from trick_envs.matches.seating import Opponents, checked_seat, illegal_mode
 
 NO_ACTIONS = np.zeros(0, np.int64)
@@ -206,11 +207,7 @@ class Learners(OwnArrays):
     def _deal_given(self) -> None:
         """Deals what was given instead of what has just been dealt."""
         self._deal = int(self.states["deal_number"][0])
-        if self._deal < len(self._given):
-            given, state = self._given[self._deal], self.states[0]
-            order = np.array(given.order, np.int8) if given.order else state["order"].copy()
-            dealer = int(state["dealer"]) if given.dealer == BY_THE_RULES else given.dealer
-            self.game.kernels.deal_order(self.states, order, dealer)
+        deal_given(self.game, self.states, self._given, self._deal)
 
     def _asked(self, number: int, rows: Numbers) -> Numbers:
         """What an agent names in the games that wait for it."""

@@ -4,10 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from trick_envs.engine.arguments import seat_number
 from trick_envs.engine.deal import BY_THE_RULES, Deal
 from trick_envs.engine.game import Game
+from trick_envs.engine.state import States
 from trick_envs.errors import InputError
+
+
+def deal_given(game: Game, states: States, given: Sequence[Deal], number: int) -> None:
+    """Deals what was given as deal ``number`` of a match, if it was, instead of what lies in ``states[0]``."""
+    if number < len(given) and (given[number].order or given[number].dealer != BY_THE_RULES):
+        state, deal = states[0], given[number]
+        order = np.array(deal.order, np.int8) if deal.order else state["order"].copy()
+        game.kernels.deal_order(states, order, int(state["dealer"]) if deal.dealer == BY_THE_RULES else deal.dealer)
 
 
 def read_dealer(game: Game, dealer: object, where: str) -> int:

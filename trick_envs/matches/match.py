@@ -23,6 +23,7 @@ from trick_envs.engine.positions import dealt, phase_name, why_illegal, winners_
 from trick_envs.engine.rng import checked_seed
 from trick_envs.engine.state import FOLLOW, LEAD, States, copy_states
 from trick_envs.errors import IllegalAction, InputError, InputTypeError
+from trick_envs.matches.fixed_deals import deal_given
 from trick_envs.matches.record import Record
 
 _ENDS = DEAL_ENDED + MATCH_ENDED
@@ -58,7 +59,7 @@ class Match:
         self.over, self.seat = False, -1
         self.notes: dict[str, object] = {}
         self.names: tuple[str, ...] = ()
-        self._given = tuple((deal.dealer, tuple(map(int, deal.order))) for deal in given)
+        self._given = tuple(Deal(deal.dealer, tuple(map(int, deal.order))) for deal in given)
         self._deal = Deal()  # the one that is being played
         self._log: PlayLog | None = None
         self._bind()
@@ -192,11 +193,7 @@ class Match:
     def _begin_deal(self) -> None:
         """Records the deal that has just been dealt, or deals a given one instead."""
         number = len(self.deals)
-        dealer, order = self._given[number] if number < len(self._given) else (BY_THE_RULES, ())
-        if order or dealer != BY_THE_RULES:
-            state = self.states[0]
-            cards = np.array(order, np.int8) if order else state.order.copy()
-            self.game.kernels.deal_order(self.states, cards, state.dealer if dealer == BY_THE_RULES else dealer)
+        deal_given(self.game, self.states, self._given, number)
         self.deals.append(Deal(int(self.states["dealer"][0]), tuple(self.states["order"][0].tolist())))
         self._deal, self.seat = self.deals[-1], int(self.states["seat"][0])
         if number > 2:  # one more than is needed, should this deal be taken back
@@ -268,7 +265,7 @@ class Match:
         content = {
             "played": _key(self.game, self.reward),
             "seed": self.seed,
-            "given": [[None if dealer == BY_THE_RULES else dealer, order or None] for dealer, order in self._given],
+            "given": [[None if one.dealer == BY_THE_RULES else one.dealer, one.order or None] for one in self._given],
             "actions": [[action for _, action in deal.actions] for deal in self.deals],
             "extra": extra,
         }
