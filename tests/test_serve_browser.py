@@ -867,6 +867,46 @@ def test_the_list_of_tricks_is_whole_beside_the_table(open_page, address, tmp_pa
         assert timeline.evaluate("(one) => one.scrollWidth - one.clientWidth") <= 1
 
 
+def test_on_a_large_screen_letters_and_cards_are_larger(open_page, address):
+    """Once a table of 1500 pixels had letters of 12, and its plates and cards the size that they have on a laptop."""
+    page, sizes = open_page(DESK), []
+    deal(page, address, game="tricky_express", opponents="greedy", seed=3, num_deals=1)
+    for screen in (DESK, {"width": 1920, "height": 1080}):
+        page.set_viewport_size(screen)
+        expect(page.locator("#hand.ready")).to_be_visible()
+        page.wait_for_timeout(100)
+        boxes = [page.locator(one).first.bounding_box() for one in (".plate", ".spot", "#hand .card")]
+        sizes.append([page.evaluate("parseFloat(getComputedStyle(document.querySelector('.second')).fontSize)")])
+        sizes[-1] += [box["width"] for box in boxes]
+        assert page.evaluate("document.documentElement.scrollWidth") <= screen["width"]
+    assert all(large >= 1.19 * small for small, large in zip(*sizes, strict=True)), sizes
+
+
+def test_what_a_finger_touches_on_a_phone_is_large_enough(open_page, address):
+    """Marks of the strip above the trick, which say what they mean, were 24 to 31 pixels high."""
+    page = open_page({"width": 360, "height": 640}, has_touch=True, locale="ja-JP")
+    for name in ("donguri", "hearts", "zaraba22"):
+        deal(page, address, game=name, opponents="greedy", seed=3, num_deals=1)
+        for fact in page.locator(".side > .fact").all():
+            if fact.is_visible():
+                hit = """(one) => {
+                    const box = one.getBoundingClientRect(), x = box.left + box.width / 2;
+                    const at = (y) => one.contains(document.elementFromPoint(x, y));
+                    return at(box.top - 6) && at(box.bottom + 6);
+                }"""
+                assert fact.evaluate(hit), name
+
+
+def test_the_last_trick_of_a_full_table_is_whole_on_the_smallest_phone(open_page, address):
+    """In Japanese the name of its taker was cut off."""
+    page = open_page({"width": 360, "height": 640}, locale="ja-JP")
+    deal(page, address, game="donguri", num_players=5, opponents="greedy", seed=3, num_deals=1)
+    page.locator("#hand .legal").first.click()
+    expect(page.locator("#hand.ready")).to_be_visible()
+    expect(page.locator(".top .before")).to_be_visible()
+    assert page.locator(".table > .top").evaluate("(one) => one.scrollWidth - one.clientWidth") <= 0
+
+
 @pytest.mark.parametrize("screen", SCREENS)
 def test_two_lead_cards_cover_no_plate(open_page, address, screen):
     """Once they lay over the name of who had led them."""
@@ -1117,6 +1157,12 @@ def test_a_review_lists_mistakes_jumps_to_them_and_lets_one_try_again(open_page,
     page.evaluate("scrollTo(0, 0), document.querySelector('#retry-all').click()")
     expect(page.locator("#hand.ready")).to_be_visible()
     expect(page.locator("#hand")).to_be_in_viewport(ratio=0.95)
+    page.locator(f"#hand [data-card='{names[worst['best']]}']").click()
+    expect(page.locator("#retry p").first).to_contain_text("the best card")
+    expect(page.locator("#retry p").first).to_be_in_viewport(ratio=1)
+    page.set_viewport_size({"width": 360, "height": 640})
+    plate, card = (page.locator(one).first.bounding_box() for one in (".plate.own", "#hand .card:not(.tried)"))
+    assert plate["y"] + plate["height"] <= card["y"]
     page.set_viewport_size({"width": 1366, "height": 650})
     page.get_by_role("button", name="Back to the review").click()
     page.click("#play-on")

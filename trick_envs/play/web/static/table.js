@@ -5,6 +5,11 @@ import { bar, h, image, said, sentence, signed, still } from "./lib.js";
 import { layOut, linesOf, plateWidth } from "./logic.js";
 
 const COLOURS = 9; // of seats
+const REM = 15; // pixels: the layout is made for letters of this size, larger ones make everything larger
+
+function rem(length) {
+  return `${length / REM}rem`;
+}
 
 /** A table in an element. `tell`: is given what a number means, when it is tapped. */
 export class Table {
@@ -144,7 +149,8 @@ export class Table {
     const narrow = this.holder.clientWidth < 640;
     this.holder.classList.toggle("small", narrow);
     this.holder.classList.toggle("low", this.holder.clientHeight < 350 && !(narrow && innerHeight > innerWidth)); // upright it is as high as it needs
-    const [width, height] = [felt.clientWidth, felt.clientHeight];
+    const unit = parseFloat(getComputedStyle(document.documentElement).fontSize) / REM;
+    const [width, height] = [felt.clientWidth / unit, felt.clientHeight / unit];
     if (!width || !height) return;
     const others = [...this.plates].filter(([seat]) => seat !== this.frame.table.bottom);
     const beside = narrow && width >= 480; // room for open cards beside the name
@@ -167,17 +173,17 @@ export class Table {
     this.spots.forEach((spot, number) => {
       const [x, y] = plan.cards[number];
       const inwards = Math.abs(x - width / 2) < 5 ? "center" : x < width / 2 ? "flex-start" : "flex-end"; // of two lead cards
-      Object.assign(spot.style, { left: `${x - plan.card / 2}px`, top: `${y - 0.7 * plan.card}px`, justifyContent: inwards });
+      Object.assign(spot.style, { left: rem(x - plan.card / 2), top: rem(y - 0.7 * plan.card), justifyContent: inwards });
     });
-    felt.style.setProperty("--card", `${plan.card}px`);
-    felt.style.minHeight = narrow ? `${plan.least}px` : null;
+    felt.style.setProperty("--card", rem(plan.card));
+    felt.style.minHeight = narrow ? rem(plan.least) : null;
   }
 
   /** Puts the plates of the others where they belong. */
   seat(others, { plates }, more = others.map(() => 0)) {
     others.forEach(([, plate], number) => {
       const { x, y, width, height } = plates[number];
-      Object.assign(plate.style, { left: `${x}px`, top: `${y}px`, width: `${width}px`, height: `${height}px` });
+      Object.assign(plate.style, { left: rem(x), top: rem(y), width: rem(width), height: rem(height) });
       plate.querySelector(".second").style.height = `${1.3 * (1 + more[number])}rem`;
     });
   }
