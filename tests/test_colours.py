@@ -107,9 +107,7 @@ def test_the_page_has_the_colours_of_the_cards():
     style = (Path(trick_envs.play.web.__file__).parent / "static" / "style.css").read_text(encoding="utf-8")
     found = {
         letter: (fill, on)
-        for letters, fill, on in re.findall(
-            r"^((?:\.suit-\w[, ]*)+) \{ background: (\S+); color: (\S+); \}", style, re.M
-        )
+        for letters, fill, on in re.findall(r"^((?:\.suit-\w[, ]*)+) \{ --fill: (\S+); --on: (\S+);", style, re.M)
         for letter in re.findall(r"suit-(\w)", letters)
     }
     assert found == {letter: (suit.fill, suit.on) for letter, suit in SUITS.items()}

@@ -882,6 +882,22 @@ def test_on_a_large_screen_letters_and_cards_are_larger(open_page, address):
     assert all(large >= 1.19 * small for small, large in zip(*sizes, strict=True)), sizes
 
 
+def test_a_name_is_whole_beside_many_points(open_page, address):
+    """On a tablet Cleo, who dealt and had lost 27 points, was "C…"."""
+    page = open_page({"width": 768, "height": 1024})
+    deal(page, address, game="donguri", num_players=4, opponents="greedy", seed=3, num_deals=1)
+    page.evaluate(
+        """() => {
+            const frame = structuredClone(state.frame);
+            frame.scores = frame.scores.map(() => -127);
+            frame.table.seats.forEach((seat) => { seat.dealer = true; });
+            return state.showFrames([frame], null, state.about);
+        }"""
+    )
+    cut = "[...document.querySelectorAll('.plate .who > b')].filter((one) => one.scrollWidth > one.clientWidth + 1)"
+    assert page.evaluate(f"{cut}.map((one) => one.textContent)") == []
+
+
 def test_what_a_finger_touches_on_a_phone_is_large_enough(open_page, address):
     """Marks of the strip above the trick, which say what they mean, were 24 to 31 pixels high."""
     page = open_page({"width": 360, "height": 640}, has_touch=True, locale="ja-JP")

@@ -88,11 +88,11 @@ export class Table {
     const classes = ["fact", one.strong ? "strong" : "", one.alarm ? "alarm" : "", one.small ? "small" : "", one.line ? "line" : ""].filter(Boolean).join(" ");
     const children = [];
     if (one.icon) children.push(image(`/icons/${about.name}/${one.icon}.svg`, { class: "icon", width: "24", height: "24" }));
-    if (one.suit) children.push(h("span", { class: `symbol ink-${one.suit}` }, about.suits[one.suit] ?? one.suit));
+    if (one.suit) children.push(h("span", { class: `symbol suit-${one.suit}` }, about.suits[one.suit] ?? one.suit));
     if (one.label) children.push(h("span", { class: "label" }, one.label));
     if (one.cards) children.push(h("span", { class: "chips" }, ...one.cards.map((kind) => chip(about, kind))));
     if (one.value) children.push(h("b", {}, one.value));
-    if (one.bar) children.push(bar(one.bar[0] / one.bar[1], one.suit ? `fill-${one.suit}` : null));
+    if (one.bar) children.push(bar(one.bar[0] / one.bar[1], one.suit ? `suit-${one.suit}` : null));
     if (one.note) children.push(h("small", {}, one.bar && one.suit ? h("span", { class: "of" }, said("page.share", { part: one.bar[0], whole: one.bar[1] })) : null, h("span", {}, one.note)));
     if (one.line) children.push(this.stations(one));
     return one.about
@@ -126,7 +126,7 @@ export class Table {
   fact(fact) {
     return h("span", { class: `bit${fact.small ? " small" : ""}` },
       fact.icon ? image(`/icons/${this.about.name}/${fact.icon}.svg`, { class: "icon", width: "15", height: "15" }) : null,
-      fact.suit ? h("span", { class: `symbol on-${fact.suit}` }, this.about.suits[fact.suit] ?? fact.suit) : null,
+      fact.suit ? h("span", { class: `symbol suit-${fact.suit}` }, this.about.suits[fact.suit] ?? fact.suit) : null,
       fact.value ? h("b", {}, fact.value) : null, fact.label ?? null, fact.note ?? null);
   }
 
