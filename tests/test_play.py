@@ -174,7 +174,7 @@ def test_hints_show_what_policy_and_search_think_and_the_screen_stays_alive(file
         advice = app.advice
         assert [card.kind for card in advice.hint.cards] == legal_of(session.game, session.match.states)
         assert sum(card.probability for card in advice.hint.cards) == pytest.approx(1.0, abs=1e-3)
-        assert summary(app.view, advice).split() == shown(app, "message").split()
+        assert summary(app.view, advice.hint).split() == shown(app, "message").split()
         assert all(source in shown(app, "hand") for source in ("trained", "points"))
         await pilot.press("?")
         assert "trained" not in shown(app, "hand")

@@ -792,7 +792,7 @@ def test_advice_is_for_the_position_and_not_for_the_number_of_plays():
         played.play(kind)
         to_the_person()
         legal, number = legal_of(game, played.match.states), played.number
-        assert [card.kind for card in played.advise().hint.cards] == legal
+        assert [card.kind for card in played.question().hint.cards] == legal
         if advised.setdefault(number, legal) != legal:
             break
         played.take_back()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from trick_envs.engine.game import Game
@@ -12,27 +11,6 @@ from trick_envs.play.hints import CardHint, Hint
 from trick_envs.view import TableView
 from trick_envs.view.messages import said
 from trick_envs.view.words import card_words, counted
-
-
-@dataclass(frozen=True)
-class Advice:
-    """A hint for a decision of a session.
-
-    Attributes:
-        moment: which one: ``Session.moment``.
-        hint: what policy and search think of every legal card.
-    """
-
-    moment: tuple[int, int]
-    hint: Hint
-
-    def of(self, kind: int) -> CardHint | None:
-        """The hint for a card, if it is legal."""
-        return _of(self.hint, kind)
-
-
-def _of(hint: Hint, kind: int) -> CardHint | None:
-    return next((card for card in hint.cards if card.kind == kind), None)
 
 
 def percent(probability: float) -> str:
@@ -56,7 +34,7 @@ def _told(hint: Hint, suits: str, ranks: Sequence[str], figures: bool) -> str:
     baseline, best = card_words(suits, ranks, hint.baseline), card_words(suits, ranks, hint.search)
     if len(hint.cards) == 1:
         return said("advice.only", card=baseline)
-    own, other = _of(hint, hint.baseline), _of(hint, hint.search)
+    own, other = hint.of(hint.baseline), hint.of(hint.search)
     assert own is not None
     simple, likely = own.probability is None, percent(own.probability or 0.0)
     if hint.disagree and other is not None:
@@ -148,16 +126,16 @@ def retry_told(tried: Mapping[str, Any]) -> str:
     )
 
 
-def summary(view: TableView, advice: Advice) -> str:
-    """The advice in a sentence or two."""
-    told = [headline(advice.hint, view.suits, view.ranks), expectation(advice.hint, game_type(view.game).teams)]
+def summary(view: TableView, hint: Hint) -> str:
+    """A hint in a sentence or two."""
+    told = [headline(hint, view.suits, view.ranks), expectation(hint, game_type(view.game).teams)]
     return " ".join(f"{each[:1].upper()}{each[1:]}." for each in told if each)
 
 
-def table(view: TableView, advice: Advice) -> list[str]:
-    """The advice, a line for every legal card."""
+def table(view: TableView, hint: Hint) -> list[str]:
+    """A hint, a line for every legal card."""
     lines = []
-    for card in advice.hint.cards:
+    for card in hint.cards:
         likely = "" if card.probability is None else f"{card.probability:>5.0%}"
         gain = "" if card.advantage is None else f"{round(card.advantage, 1) + 0.0:>+6.1f}"
         error = f" ± {card.error:.1f}" if card.error else ""

@@ -66,6 +66,10 @@ class Hint:
     value: float | None
     sources: list[str]
 
+    def of(self, kind: int) -> CardHint | None:
+        """What is thought of a card, if it is legal."""
+        return next((card for card in self.cards if card.kind == kind), None)
+
     def as_dict(self) -> dict[str, Any]:
         """JSON-serialisable."""
         return asdict(self)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +26,8 @@ from trick_envs.matches.match import Match
 from trick_envs.matches.replay import replay
 from trick_envs.matches.seating import checked_seat
 from trick_envs.matches.viewing import match_view
-from trick_envs.play.advice import Advice
 from trick_envs.play.characters import PERSON, names_of
-from trick_envs.play.hints import advisor_of
+from trick_envs.play.hints import Hint, advisor_of
 from trick_envs.play.players import STAND_IN, Player
 from trick_envs.view import TableView
 from trick_envs.view.messages import declared, said
@@ -75,7 +75,7 @@ class Session:
         self.taken_back, self.ended, self.same_cards, self.unsaved = 0, False, "", ""
         self.agents = {seat: self._player(seat) for seat in range(len(players)) if seat != self.seat}
         self.log = told(match, self.seat)
-        self._advice: Advice | None = None
+        self._question: Question | None = None
 
     def _player(self, seat: int) -> Player:
         return Player(self.players[seat], self.game, (self.match.seed + seat) % (MAX_SEED + 1), self._policies)
@@ -250,19 +250,10 @@ class Session:
         return said(f"illegal.{phase}", **told, rule=rule, led=" ".join(led_cards(game, states)))
 
     def question(self) -> Question:
-        """The decision that is to be made, for ``advise``."""
-        return Question(self.moment, self.match.states.copy())
-
-    def advise(self, question: Question | None = None) -> Advice:
-        """What policy and search think of a decision, from what the seat to act knows.
-
-        Args:
-            question: the decision; the one that is to be made by default. With one, the match may go on meanwhile.
-        """
-        asked, known = question or self.question(), self._advice
-        if known is None or known.moment != asked.moment:
-            known = self._advice = Advice(asked.moment, advisor_of(self.game).advise(asked.states))
-        return known
+        """The decision that is to be made: the same object until something is played or taken back."""
+        if self._question is None or self._question.moment != self.moment:
+            self._question = Question(self.moment, self.game, self.match.states.copy())
+        return self._question
 
     def take_back(self) -> bool:
         """Returns to the person's last decision, whatever was played since; the record says how often this was done.
@@ -315,17 +306,24 @@ class Session:
         return {**self.match.record(), "players": self.players, **{key: note for key, note in notes.items() if note}}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Question:
-    """A decision that is to be made.
+    """A decision that is to be made; the match may go on while it is thought about.
 
     Attributes:
         moment: which one: ``Session.moment``.
+        game: the game.
         states: the position.
     """
 
     moment: tuple[int, int]
+    game: Game
     states: States
+
+    @cached_property
+    def hint(self) -> Hint:
+        """What policy and search think of it, from what the seat to act knows; found when it is first asked for."""
+        return advisor_of(self.game).advise(self.states)
 
 
 def seated(seat: int, others: Sequence[str]) -> list[str]:

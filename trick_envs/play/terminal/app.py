@@ -17,8 +17,9 @@ from textual.widgets import Footer, Static
 
 from trick_envs.errors import InputError
 from trick_envs.matches.events import Changed, DealScored, Play, TrickTaken, items_told, tell, tell_all
-from trick_envs.play.advice import Advice, summary
-from trick_envs.play.session import Session
+from trick_envs.play.advice import summary
+from trick_envs.play.hints import Hint
+from trick_envs.play.session import Question, Session
 from trick_envs.play.terminal.card_input import Choice, choices, named
 from trick_envs.play.terminal.drawing import FAINT, Drawing
 from trick_envs.view import TableView
@@ -108,7 +109,7 @@ class PlayApp(App[Exception | None]):
         self.typed, self.selected = "", 0
         self.message = Text()
         self.log_lines: list[Text] = []
-        self.advice: Advice | None = None
+        self.advice: Question | None = None  # the last one of which the hint is known
         self._tallest = 0  # lines of the table: it never shrinks, so that the hand stays where it is
         self._advises = False
         self.waits = False  # for a key or the end of a pause
@@ -240,19 +241,20 @@ class PlayApp(App[Exception | None]):
         prompt = Text(view.prompt[:1].upper() + view.prompt[1:])
         if self.typed:
             prompt.append("   ").append(f" {self.typed} ", "reverse")
-        advice = self.advice if self._advises and self._is_new(self.advice) else None
+        hint = self._hint() if self._advises else None
         found = self.choices
         selected = self.selected if self.asked else -1
         self._parts["prompt"].update(prompt)
-        self._parts["hand"].update(self._drawing.hand(view, found, selected, advice, self._columns))
+        self._parts["hand"].update(self._drawing.hand(view, found, selected, hint, self._columns))
         message = self.message
         if not message and self._advises and self.asked:
-            message = Text(summary(view, advice) if advice else "thinking …", "italic")
+            message = Text(summary(view, hint) if hint else "thinking …", "italic")
         self._parts["message"].update(message)
         self.call_after_refresh(self._listed.scroll_end, animate=False)
 
-    def _is_new(self, advice: Advice | None) -> bool:
-        return advice is not None and advice.moment == self.session.moment and self.asked
+    def _hint(self) -> Hint | None:
+        """The hint for what is asked, once it is known."""
+        return self.advice.hint if self.asked and self.advice is self.session.question() else None
 
     # --- keys -------------------------------------------------------------------------------------------------------
 
@@ -327,13 +329,15 @@ class PlayApp(App[Exception | None]):
         self._draw_hand()
 
     def _start_advice(self) -> None:
-        if not self._is_new(self.advice):
+        if self._hint() is None:
             self.run_worker(self._advise(), group="advice", exclusive=True, exit_on_error=False)
 
     async def _advise(self) -> None:
         """Asks the advisor in a thread."""
+        question = self.session.question()
         try:
-            self.advice = await asyncio.to_thread(self.session.advise)
+            await asyncio.to_thread(lambda: question.hint)
+            self.advice = question
         except Exception as error:
             self._advises, self.message = False, Text(f"no hints: {error}", "yellow")
         self._draw_hand()

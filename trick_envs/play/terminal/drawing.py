@@ -11,7 +11,6 @@ from itertools import groupby
 from rich.cells import cell_len
 from rich.text import Text
 
-from trick_envs.play.advice import Advice
 from trick_envs.play.hints import CardHint, Hint
 from trick_envs.play.terminal.card_input import Choice
 from trick_envs.view import TableView
@@ -133,7 +132,7 @@ class Drawing:
 
     # --- the hand ---------------------------------------------------------------------------------------------------
 
-    def hand(self, view: TableView, found: Sequence[Choice], selected: int, advice: Advice | None, width: int) -> Text:
+    def hand(self, view: TableView, found: Sequence[Choice], selected: int, advice: Hint | None, width: int) -> Text:
         """The cards to choose from, each with its number, and with advice how good it is.
 
         Args:
@@ -158,9 +157,9 @@ class Drawing:
                 lines += self._hints(advice, hints, cell)
         return Text("\n").join(lines)
 
-    def _hints(self, advice: Advice, hints: Sequence[CardHint | None], cell: int) -> list[Text]:
+    def _hints(self, found: Hint, hints: Sequence[CardHint | None], cell: int) -> list[Text]:
         """How often the trained player would play some cards, and by how many points each is better looking ahead."""
-        found, rows = advice.hint, []
+        rows = []
         if len(found.sources) > 1:
             rows.append(self._row("trained", [_bar(hint, cell) for hint in hints]))
         if len(found.cards) > 1:

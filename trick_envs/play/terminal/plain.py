@@ -36,8 +36,8 @@ def play_plain(session: Session, lines: Iterator[str], tell: Callable[[str], Non
         for line in lines:
             text = line.strip()
             if text == "?":
-                advice = session.advise()
-                tell("\n".join([summary(view, advice), *table(view, advice)]))
+                hint = session.question().hint
+                tell("\n".join([summary(view, hint), *table(view, hint)]))
                 continue
             if text == UNDO:
                 if session.take_back():

@@ -313,8 +313,8 @@ class Games:
         async with played.lock:
             played.check(number)
             question = played.session.question()
-        advice = await run_sync(played.session.advise, question, limiter=self.thinking)
-        return SafeJSON(hint_data(advice.hint, played.session.game))
+        found = await run_sync(lambda: question.hint, limiter=self.thinking)
+        return SafeJSON(hint_data(found, played.session.game))
 
     def lesson(self, played: WebSession, request: Request, body: bytes) -> Any:
         """What is possible in the person's decision, why, and what each card would do."""
