@@ -169,6 +169,23 @@ def test_the_commands_write_and_tell_a_match(tmp_path: Path) -> None:
         assert load_game(name).layout.table() in described.output
 
 
+def test_a_page_of_a_match_is_written_in_a_language(tmp_path: Path) -> None:
+    testing = pytest.importorskip("typer.testing")
+    pytest.importorskip("starlette")
+    from trick_envs.cli import app
+
+    record, page = tmp_path / "match.json", tmp_path / "match.html"
+    record.write_text(json.dumps(greedy_match("zaraba22", 3, num_deals=1)))
+    for language, word in (("ja", "振り返り"), ("en", "Review")):
+        arguments = ["replay", str(record), "--html", str(page), "--language", language]
+        told = testing.CliRunner().invoke(app, arguments)
+        assert told.exit_code == 0, told.exception
+        assert f'<html lang="{language}">' in page.read_text(encoding="utf-8")
+        assert word in page.read_text(encoding="utf-8")
+    told = testing.CliRunner().invoke(app, ["replay", str(record), "--language", "xx"])
+    assert "expected en or ja, not 'xx'" in str(told.exception)
+
+
 def test_a_record_that_begins_with_a_byte_order_mark_is_read_by_all_commands(tmp_path: Path) -> None:
     """Notepad and PowerShell write one."""
     testing = pytest.importorskip("typer.testing")

@@ -87,11 +87,17 @@ def play(
 def replay(
     file: Annotated[Path, typer.Argument(help="A match record, as written by trick simulate.")],
     html: Annotated[Path | None, output_file("--html", "Write a page with every step to this file instead.")] = None,
+    language: Annotated[
+        str, typer.Option("--language", help="Of the page of --html, in two letters, such as ja.")
+    ] = "en",
 ) -> None:
     """Print a match from its record, trick by trick, after checking every action; or make a page of it."""
     from trick_envs.files import read_json
     from trick_envs.matches.transcript import narrate
+    from trick_envs.view.messages import languages, speaking
 
+    if language not in languages():
+        raise InputError(f"--language: expected {' or '.join(languages())}, not {language!r}")
     record = read_json(file)
     if html is None:
         print(narrate(record))
@@ -100,7 +106,7 @@ def replay(
     from trick_envs.files import write_text
     from trick_envs.play.web.export import replay_page
 
-    with progress_bar(out, transient=True) as bar:
+    with progress_bar(out, transient=True) as bar, speaking(language):
         task = bar.add_task("steps", total=None, note="")
         page = replay_page(record, lambda done, total: bar.update(task, completed=done, total=total))
     write_text(html, page)
