@@ -34,7 +34,7 @@ from trick_envs.agents.pretrained import pretrained_file
 from trick_envs.engine.deal import Deal
 from trick_envs.engine.registry import game_names, game_type, load_game
 from trick_envs.engine.state import PHASES
-from trick_envs.matches.events import number_of_plays
+from trick_envs.matches.events import number_of_plays, play
 from trick_envs.matches.loop import play_match
 from trick_envs.matches.match import Match
 from trick_envs.matches.replay import replay
@@ -47,7 +47,7 @@ from trick_envs.play.session import Session, seated
 from trick_envs.play.web import policies
 from trick_envs.play.web.app import make_app
 from trick_envs.play.web.export import replay_page
-from trick_envs.play.web.frames import Snapshot, frame_data, play
+from trick_envs.play.web.frames import Snapshot, frame_data
 from trick_envs.play.web.http import LOOPBACK
 from trick_envs.play.web.replays import Replay, ReviewJob
 from trick_envs.play.web.server import allowed_hosts, unwritable
@@ -164,7 +164,7 @@ def test_every_trick_is_shown_with_who_takes_it_also_when_a_choice_ends_it(name)
     by_choice: list[bool] = []
     while not match.over:
         before = match_view(match, 0)
-        view = play(match, int(rng.choice(legal_of(match.game, match.states))), 0).view
+        view = play(match, int(rng.choice(legal_of(match.game, match.states)))).look(0)
         if "the trick" in view.prompt:
             by_choice.append(before.phase == "keep")
             assert len(view.trick) == match.game.num_players  # in Zaraba the other lead card lies on the chart now

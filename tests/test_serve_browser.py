@@ -484,7 +484,9 @@ def test_a_finished_trick_goes_to_its_taker_and_the_table_says_why(open_page, ad
                 const [motion] = card.getAnimations();
                 const [x, y] = motion.effect.getKeyframes().at(-1).transform.match(/-?[0-9.]+(?=px)/g).map(Number);
                 const box = card.getBoundingClientRect();
-                swept.push(box.x + box.width / 2 + x, box.y + box.height / 2 + y, state.frame.taker);
+                const plate = document.querySelector(`.plate[data-seat="${state.frame.taker}"]`);
+                const there = plate.getBoundingClientRect().toJSON();
+                swept.push(box.x + box.width / 2 + x, box.y + box.height / 2 + y, there);
             }
         }).observe(document.getElementById("table"), { childList: true, subtree: true }); }"""
     )
@@ -495,8 +497,7 @@ def test_a_finished_trick_goes_to_its_taker_and_the_table_says_why(open_page, ad
             page.locator("#hand .legal").first.tap()
         page.wait_for_timeout(50)
     assert any("the trick: " in told for told in page.evaluate("told"))
-    x, y, taker = page.evaluate("swept")
-    plate = page.locator(f".plate[data-seat='{taker}']").bounding_box()
+    x, y, plate = page.evaluate("swept")
     assert plate["x"] < x < plate["x"] + plate["width"]
     assert plate["y"] - 5 < y < plate["y"] + plate["height"] + 5
     expect(page.locator("#table .swept")).to_have_count(0)

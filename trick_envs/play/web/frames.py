@@ -60,7 +60,6 @@ from trick_envs.matches.events import (
     tell,
     tell_all,
 )
-from trick_envs.matches.events import play as play_card
 from trick_envs.matches.match import Match
 from trick_envs.matches.viewing import match_view
 from trick_envs.view import SeatView, TableView
@@ -103,11 +102,6 @@ def shot(done: Play, observer: int | None) -> Snapshot:
     """What an observer sees of a play: the position after it, or the trick or deal that it has ended."""
     pause = {"": "", "trick": "trick"}.get(done.ends, "deal")
     return Snapshot(done.look(observer), done.number, done.events(observer), pause)
-
-
-def play(match: Match, action: int, observer: int | None) -> Snapshot:
-    """Plays an action; returns what an observer sees of it."""
-    return shot(play_card(match, action), observer)
 
 
 # --- what the page gets ---------------------------------------------------------------------------------------------

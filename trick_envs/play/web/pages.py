@@ -37,6 +37,11 @@ def page(name: str) -> Endpoint:
     return endpoint
 
 
+def picture(svg: str, kept: str = "max-age=86400", **headers: str) -> Response:
+    """A picture, which browsers keep for a while."""
+    return Response(svg, media_type="image/svg+xml", headers={"cache-control": kept, **headers})
+
+
 async def card_picture(request: Request) -> Response:
     """The picture of a card, by its kind."""
     asked = request.path_params
@@ -45,8 +50,7 @@ async def card_picture(request: Request) -> Response:
     except ValueError as error:
         raise ApiError(404, str(error)) from None
     kind = whole(asked["card"], "card", 0, deck.kinds - 1)
-    kept = {"cache-control": "max-age=86400"}
-    return Response(card_svg(deck, kind, game=asked["game"]), media_type="image/svg+xml", headers=kept)
+    return picture(card_svg(deck, kind, game=asked["game"]))
 
 
 async def icon_picture(request: Request) -> Response:
@@ -54,15 +58,13 @@ async def icon_picture(request: Request) -> Response:
     asked = request.path_params
     if asked["game"] not in [kind.name for kind in all_games()]:
         raise ApiError(404, "there is no such game")
-    picture = icon_svg(asked["game"], asked["icon"][:20])
-    return Response(picture, media_type="image/svg+xml", headers={"cache-control": "max-age=86400"})
+    return picture(icon_svg(asked["game"], asked["icon"][:20]))
 
 
 async def avatar_picture(request: Request) -> Response:
     """The mark of a seat, or of a person, ``you``."""
     asked = request.path_params["seat"]
-    picture = avatar_svg(0, you=True) if asked == "you" else avatar_svg(whole(asked, "seat", 0, 99))
-    return Response(picture, media_type="image/svg+xml", headers={"cache-control": "max-age=86400"})
+    return picture(avatar_svg(0, you=True) if asked == "you" else avatar_svg(whole(asked, "seat", 0, 99)))
 
 
 def show_guide(request: Request) -> Any:
@@ -82,8 +84,7 @@ async def rule_picture(request: Request) -> Response:
     if guide is None:
         raise ApiError(404, "this game has no pictures of its rules")
     page = guide.pages[whole(request.path_params["page"], "page", 0, len(guide.pages) - 1)]
-    headers = {"cache-control": "max-age=3600", "vary": "accept-language"}
-    return Response(rule_svg(guide, page), media_type="image/svg+xml", headers=headers)
+    return picture(rule_svg(guide, page), "max-age=3600", vary="accept-language")
 
 
 @cache

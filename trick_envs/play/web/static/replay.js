@@ -75,7 +75,7 @@ async function start() {
   $("deals").replaceChildren(...about.deals.map((_, number) => h("button", { type: "button", "aria-pressed": "false", onclick: () => toDeal(number) }, `${number + 1}`)));
   $("deals").hidden = about.deals.length < 2;
   $("play-on").hidden = !source.playOn;
-  hints = {};
+  [hints, deal] = [{}, 0];
   $("result").replaceChildren(h("h2", {}, said(about.over ? "page.result" : "replay.so_far")), resultTable());
   const wanted = new URLSearchParams(location.hash.slice(1)).has("review");
   readAddress();
@@ -220,14 +220,13 @@ function renderTimeline() {
             type: "button", class: "jump", "data-step": step, onclick: () => go(step),
             "aria-label": does(who, phase, card) + (seat === trick.taker ? said("replay.takes") : ""),
           },
-          chip(about, kindOf(card)),
+          chip(about, kindOf(card)), markOf(step),
         )),
       )),
     );
   });
   $("timeline").replaceChildren(h("table", { class: "timeline" }, h("thead", {}, head), h("tbody", {}, ...rows)));
   [...$("deals").children].forEach((button, number) => button.setAttribute("aria-pressed", String(number === deal)));
-  markMistakes();
 }
 
 function markTimeline() {
@@ -286,7 +285,7 @@ function showReview(found) {
   $("analysis").hidden = true;
   $("analysed").textContent = "";
   renderReview();
-  markMistakes();
+  renderTimeline();
   drawGraph();
 }
 
@@ -381,14 +380,10 @@ async function endRetry() {
   await go(at);
 }
 
-/** Marks on the plays of the timeline. */
-function markMistakes() {
-  for (const button of $("timeline").querySelectorAll("button[data-step]")) {
-    const index = order.findIndex((one) => one.step === Number(button.dataset.step));
-    const mark = review?.decisions[index]?.mark;
-    button.querySelector(".mark")?.remove();
-    if (mark) button.append(h("b", { class: `mark ${mark}`, title: markName(mark) }, SIGNS[mark], h("span", { class: "hidden" }, `${said("words.comma")}${markName(mark)}`)));
-  }
+/** The mark of a play for the timeline, if it is judged. */
+function markOf(step) {
+  const mark = review?.decisions[order.findIndex((one) => one.step === step)]?.mark;
+  return mark ? h("b", { class: `mark ${mark}`, title: markName(mark) }, SIGNS[mark], h("span", { class: "hidden" }, `${said("words.comma")}${markName(mark)}`)) : null;
 }
 
 /** The expected result after every play of each seat; a click jumps there. */
