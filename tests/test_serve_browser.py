@@ -852,11 +852,12 @@ def test_cards_of_a_trick_can_be_read_on_a_phone_on_its_side(open_page, address,
     assert page.evaluate(whole)
 
 
-def test_the_list_of_tricks_is_whole_beside_the_table(open_page, address, tmp_path):
+@pytest.mark.parametrize(("name", "players"), [("zaraba22", 3), ("pepper", 5)])
+def test_the_list_of_tricks_is_whole_beside_the_table(open_page, address, tmp_path, name, players):
     """Once its right columns were cut off, even on a screen of 1920 pixels."""
     page = open_page({"width": 1366, "height": 650})
-    game = load_game("zaraba22", 3, 1)
-    record = play_match("zaraba22", dict.fromkeys(range(3), make_agent("greedy", game)), 4, 3, 1)
+    game = load_game(name, players, 1)
+    record = play_match(name, dict.fromkeys(range(players), make_agent("greedy", game)), 4, players, 1)
     (tmp_path / "match.json").write_text(json.dumps(record))
     page.goto(f"{address}/replay")
     page.set_input_files("#file", tmp_path / "match.json")
@@ -866,6 +867,18 @@ def test_the_list_of_tricks_is_whole_beside_the_table(open_page, address, tmp_pa
         page.set_viewport_size({"width": width, "height": 900})
         timeline = page.locator("#timeline")
         assert timeline.evaluate("(one) => one.scrollWidth - one.clientWidth") <= 1
+
+
+def test_the_figures_on_a_card_are_whole(open_page, address):
+    """On a laptop "+0.2 ±0.1" ended after "±0."."""
+    page = open_page({"width": 1366, "height": 650})
+    deal(page, address, game="pepper", opponents="greedy", seed=4, num_deals=1)
+    page.keyboard.press("h")
+    expect(page.locator("#hand .hint").first).to_be_visible()
+    page.click("#figures")
+    expect(page.locator("#hand .hint .search small").first).to_be_visible()
+    for figure in page.locator("#hand .hint, #hand .hint .search").all():
+        assert figure.evaluate("(one) => one.scrollWidth - one.clientWidth") <= 1
 
 
 def test_on_a_large_screen_letters_and_cards_are_larger(open_page, address):

@@ -61,6 +61,6 @@ export function hintMark(hint) {
     hint.probability === null ? null : h("b", { "data-text": percent(hint.probability).replace(" ", "") }),
     h("span", { class: "search" },
       h("span", { "data-text": hint.advantage === null ? "–" : signed(hint.advantage, 1) }),
-      hint.error ? h("small", { "data-text": ` ±${hint.error.toFixed(1)}` }) : null),
+      hint.error ? h("small", { "data-text": `±${hint.error.toFixed(1)}` }) : null),
   );
 }
