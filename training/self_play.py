@@ -560,6 +560,7 @@ class SelfPlayPPO(MaskablePPO):
     policy_kwargs: dict[str, Any]
     rollout_buffer_kwargs: dict[str, Any]
     ent_coef: Any
+    _last_obs: Any
     policy_aliases: ClassVar[dict[str, type[BasePolicy]]] = {**MaskablePPO.policy_aliases, "SuitPolicy": SuitPolicy}
     threads: int = THREADS
     games: SelfPlayVecEnv
