@@ -866,7 +866,7 @@ def test_a_dead_link_leads_to_a_page_and_the_api_answers_with_json(browser):
     for path in ("/nonsense", "/game/", "/cards/pepper/5/x/y"):
         reply = browser.client.get(path, headers={"accept": "text/html,*/*"})
         assert (reply.status_code, reply.headers["content-type"]) == (404, "text/html; charset=utf-8")
-        assert 'href="/"' in reply.text
+        assert all(f'href="{link}"' in reply.text for link in ("/", "/static/icon.svg"))
         assert browser.client.get(path).json()["error"]
     for path in ("/game/nothing", "/replay/nothing", "/watch/nothing"):  # the page says it
         assert browser.client.get(path, headers={"accept": "text/html"}).status_code == 200
