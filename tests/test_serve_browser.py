@@ -1228,6 +1228,7 @@ def test_the_start_page_offers_every_game_and_remembers_what_was_begun(open_page
     page.get_by_role("button", name="Play Pepper").tap()
     expect(page.locator("#hand.ready")).to_be_visible(timeout=PATIENCE)
     assert set(page.evaluate("state.about.players.slice(1)")) == {"greedy"}
+    assert page.evaluate("scrollY") == 0  # though the button was below the first screen
     game = page.url
     page.locator("#hand .legal").first.tap()
     page.wait_for_function("() => state.about.begun && !state.busy || state.goOn")

@@ -141,6 +141,7 @@ async function startLearning(name) {
 async function enter(reply) {
   state.goOn?.();
   const about = reply.game;
+  if (about.id !== state.about?.id || !$("start").hidden) scrollTo(0, 0); // where one has come from may have been scrolled
   state.about = about;
   Object.assign(state, { lesson: null, past: null, picked: [] });
   setLooking(false);
