@@ -7,7 +7,7 @@ from trick_envs.engine.state import FOLLOW, LEAD
 GAME = GameType(
     name="slobberhannes",
     title="Slobberhannes",
-    players=range(3, 7),
+    players=(3, 4),
     default_players=4,
     deck=rules.deck,
     hand_size=lambda num_players: rules.TRICKS,

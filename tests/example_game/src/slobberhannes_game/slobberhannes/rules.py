@@ -27,8 +27,8 @@ from trick_envs.engine.table import (
     trick_complete,
 )
 
-RANKS = ("3", "4", "5", "6", "7", "8", "9", "10", "J", "Q", "K", "A")
-LOWEST = {3: "9", 4: "7", 5: "5", 6: "3"}  # by number of players
+RANKS = ("7", "8", "9", "10", "J", "Q", "K", "A")
+LOWEST = {3: "9", 4: "7"}  # by number of players
 TRICKS = 8
 CLUBS = 0  # where they stand in "CDHS"
 QUEEN_FROM_TOP = 3
