@@ -75,13 +75,18 @@ def interrupt_everywhere(name: str, points: int) -> int:
     """Plays a match, and interrupts some plays, those that end a deal among them, at up to so many points."""
     match, rng, tried = Match(load_game(name, num_deals=2), 3), np.random.default_rng(0), 0
     match.log()
-    while not match.over:
-        action = randomly(match, rng)
-        before, done = all_of(match), copy.deepcopy(match)
-        done.log()
-        lines = interrupted(partial(done.play, action), -1)
-        after = all_of(done)
-        if done.over or len(done.deals) > len(match.deals) or rng.random() < 0.08:
+    whole, actions, chosen = copy.deepcopy(match), [], []
+    while not whole.over:
+        deal = len(whole.deals)
+        actions.append(randomly(whole, rng))
+        whole.play(actions[-1])
+        chosen.append(whole.over or len(whole.deals) > deal or rng.random() < 0.08)
+    for action, tries in zip(actions, chosen, strict=True):
+        if tries:
+            before, done = all_of(match), copy.deepcopy(match)
+            done.log()
+            lines = interrupted(partial(done.play, action), -1)
+            after = all_of(done)
             for at in np.unique(np.linspace(1, lines, points).astype(int)).tolist():
                 twin = copy.deepcopy(match)
                 twin.log()

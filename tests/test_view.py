@@ -103,19 +103,18 @@ def test_there_is_no_view_of_a_seat_that_is_not_there():
 
 @every_table
 def test_the_last_trick_is_the_one_that_the_record_tells(name, players):
-    match, tricks = greedy_match(name, players, num_deals=2), 0
-    plays: list[str] = []
+    match, found = greedy_match(name, players, num_deals=2), []
     while not match.over:
         finished, number = int(match.states["tricks"][0]), len(match.deals)
         step_greedily(match)
         if len(match.deals) > number or match.over or int(match.states["tricks"][0]) > finished:
-            view = match_view(match, 0)
-            told = [line for line in narrate(match.record()).splitlines() if line.startswith("  trick")][-1]
-            plays = [f"{view.seats[seat].name} {view.card(kind)}" for seat, kind in view.previous]
-            assert f"  {', '.join(plays)}; " in re.sub(r", player_\d to (keep|pick) \w+", "", told)
-            assert re.search(rf"; taken by player_{view.previous_taker}(: .+)?$", told)
-            tricks += 1
-    assert tricks > 10
+            found.append(match_view(match, 0))
+    told = [line for line in narrate(match.record()).splitlines() if line.startswith("  trick")]
+    assert len(told) > 10
+    for view, line in zip(found, told, strict=True):
+        plays = [f"{view.seats[seat].name} {view.card(kind)}" for seat, kind in view.previous]
+        assert f"  {', '.join(plays)}; " in re.sub(r", player_\d to (keep|pick) \w+", "", line)
+        assert re.search(rf"; taken by player_{view.previous_taker}(: .+)?$", line)
 
 
 # --- what is asked ------------------------------------------------------------------------------------------------
