@@ -6,7 +6,7 @@ Every test plays random matches of every game and changes a copy of the record.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -351,8 +351,15 @@ class Past:
     def logged(self) -> list[Deal]:
         return [Deal(self.dealer, tuple(self.order.tolist()), list(zip(self.seats, self.actions, strict=True)))]
 
+    @cached_property
+    def _recall(self) -> Recall:
+        return Recall(self.game)
+
+    def events(self, seat: int) -> Any:
+        return self._recall.history(self.logged, seat)
+
     def history(self, seat: int) -> bytes:
-        return Recall(self.game).history(self.logged, seat).tobytes()
+        return self.events(seat).tobytes()
 
     def blocks(self, seat: int) -> bytes:
         log, out = PlayLog(self.game, 1), np.zeros((1, history_layout(self.game).size), np.int8)

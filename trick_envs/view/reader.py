@@ -25,6 +25,7 @@ MOST_TOKENS = 600  # of a position, late in a deal
 HOW_TO_ANSWER = "Answer with one card in a tag, such as <play>{card}</play>."
 _SIGNS = str.maketrans({"−": "-", "–": "-", "…": "...", "×": "x", "’": "'"})
 _PIECE = re.compile(r"[JQ](?=[A-Z])|[A-Za-z]+|\d{1,3}|\s+|[^\sA-Za-z\d]+")
+_SPACE_BEFORE_WORD = re.compile(r"(?<!\s) (?=[A-Za-z])")
 
 
 # --- the rules ------------------------------------------------------------------------------------------------------
@@ -260,10 +261,6 @@ def estimated_tokens(text: str) -> int:
     one token each, longer words one for every 6 letters, and a card such as ``QH`` two. On the positions of all tables
     the vocabularies ``cl100k_base`` and ``o200k_base`` never need more (``docs/language_models.md``).
     """
-    total = 0
-    for piece, following in zip(found := _PIECE.findall(text), [*found[1:], ""], strict=True):
-        if piece.isalpha():
-            total += -(-len(piece) // 6)
-        elif piece != " " or not following.isalpha():
-            total += 1
-    return total
+    found = _PIECE.findall(text)
+    more = sum((len(piece) - 1) // 6 for piece in found if len(piece) > 6 and piece.isalpha())
+    return len(found) + more - len(_SPACE_BEFORE_WORD.findall(text))
