@@ -245,13 +245,18 @@ class LLMAgent:
                 events = None if plays is None else recalled(self.game, own, plays[i])
                 alike.setdefault((position_text(self.game, own, None, events), float(draws[i])), []).append(i)
         kept, stopped = self._kept(), threading.Event()
+
+        def decide(told: str, draw: float, row: int) -> int:
+            try:
+                return self._decide(told, np.flatnonzero(action_masks[row]).tolist(), draw, kept, stopped)
+            except _Stopped:
+                return -1  # which nobody takes: what has stopped it is raised
+            except BaseException:
+                stopped.set()  # here, before this thread takes another question
+                raise
+
         with ThreadPoolExecutor(self.settings.concurrency) as pool:
-            futures = {
-                pool.submit(
-                    self._decide, told, np.flatnonzero(action_masks[rows[0]]).tolist(), draw, kept, stopped
-                ): rows
-                for (told, draw), rows in alike.items()
-            }
+            futures = {pool.submit(decide, *question, rows[0]): rows for question, rows in alike.items()}
             try:
                 for future in as_completed(futures):
                     actions[futures[future]] = future.result()
@@ -309,6 +314,8 @@ class LLMAgent:
         """An answer, its tokens and how long it took; asks again while the server fails in passing."""
         own, said = self.settings, ""
         for attempt in range(own.attempts):
+            if stopped.is_set():
+                raise _Stopped
             began = time.monotonic()
             try:
                 return {**self._read(request), "seconds": round(time.monotonic() - began, 3)}
@@ -316,8 +323,6 @@ class LLMAgent:
                 said = self._without_key(str(error))
                 if attempt + 1 < own.attempts:
                     stopped.wait(min(max(own.pause * 2**attempt, error.wait), LONGEST_PAUSE))
-            if stopped.is_set():
-                break
         raise LLMError(f"{self.name}: no answer after {own.attempts} attempts, the last: {said}")
 
     def _read(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -402,6 +407,10 @@ class LLMAgent:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._open()
+
+
+class _Stopped(Exception):
+    """Another question has failed: no more requests are sent, which would be paid for nothing."""
 
 
 class _InPassing(Exception):
