@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import pickle
 import re
 import tomllib
 from collections.abc import Iterator, Sequence
@@ -239,3 +240,10 @@ def distributions(extra: str) -> set[str]:
         return found
 
     return of(extra)
+
+
+def through_a_store(thing: Any) -> Any:
+    """A copy as Ray's object store gives it: its buffers are outside of the pickle, and read-only."""
+    buffers: list[Any] = []
+    data = pickle.dumps(thing, protocol=5, buffer_callback=buffers.append)
+    return pickle.loads(data, buffers=[bytes(buffer.raw()) for buffer in buffers])

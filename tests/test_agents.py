@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import pickle
 import threading
 from typing import Any
 
 import numpy as np
 import pytest
-from helpers import every_game
+from helpers import every_game, through_a_store
 
 import trick_envs
 from trick_envs import BatchEnv, make_agent
@@ -148,12 +147,9 @@ def test_a_player_that_threads_share_plays_as_alone(name: str, spec: str) -> Non
 
 @pytest.mark.parametrize("spec", SPECS)
 def test_a_copy_whose_arrays_are_read_only_plays(spec: str) -> None:
-    """As Ray's object store makes them."""
-    games, buffers = begun("pepper"), []
+    games = begun("pepper")
     agent = make_agent(spec, games.game)
-    data = pickle.dumps(agent, protocol=5, buffer_callback=buffers.append)
-    copied = pickle.loads(data, buffers=[bytes(buffer.raw()) for buffer in buffers])
-    np.testing.assert_array_equal(act(copied, games, range(20)), act(agent, games, range(20)))
+    np.testing.assert_array_equal(act(through_a_store(agent), games, range(20)), act(agent, games, range(20)))
 
 
 @pytest.mark.parametrize("spec", SPECS)

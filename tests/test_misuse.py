@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import inspect
 import json
-import pickle
 import types
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
-from helpers import make, play_randomly
+from helpers import make, play_randomly, through_a_store
 
 from trick_envs import BatchEnv, IllegalAction, make_agent
 from trick_envs.engine import hooks
@@ -340,13 +339,6 @@ def test_no_option_of_a_game_is_called_as_an_argument_of_an_environment() -> Non
 
 
 # --- copies that cannot be written ----------------------------------------------------------------------------------
-
-
-def through_a_store(thing: Any) -> Any:
-    """A copy as Ray's object store gives it: its buffers are outside of the pickle, and read-only."""
-    buffers: list[Any] = []
-    data = pickle.dumps(thing, protocol=5, buffer_callback=buffers.append)
-    return pickle.loads(data, buffers=[bytes(buffer.raw()) for buffer in buffers])
 
 
 @pytest.mark.parametrize("observation", ["position", "history"])

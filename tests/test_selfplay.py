@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import pickle
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from helpers import through_a_store
 
 from trick_envs import BatchEnv
 
@@ -207,12 +207,10 @@ def test_a_finished_match_says_what_it_paid_to_the_seats_on_average(reward: str)
 
 @pytest.mark.parametrize("opponent", [None, "greedy"])
 def test_copies_play_on_alike_also_where_arrays_are_read_only(opponent: str | None) -> None:
-    """As Ray's object store makes them: their buffers are outside of the pickle."""
-    env, buffers = self_play_env("pepper", 6, 3, 1, opponent=opponent), list[Any]()
+    env = self_play_env("pepper", 6, 3, 1, opponent=opponent)
     env.reset()
-    data = pickle.dumps(env, protocol=5, buffer_callback=buffers.append)
-    stored = pickle.loads(data, buffers=[bytes(buffer.raw()) for buffer in buffers])
-    for games in zip(*(random_steps(each, 40) for each in (env, copy.deepcopy(env), stored)), strict=True):
+    copies = env, copy.deepcopy(env), through_a_store(env)
+    for games in zip(*(random_steps(each, 40) for each in copies), strict=True):
         for found in games[1:]:
             for one, other in zip(found, games[0], strict=True):
                 np.testing.assert_array_equal(one, other)
