@@ -25,15 +25,6 @@ from trick_envs.engine.registry import game_names, game_type, load_game, load_ga
 
 TABLES = [(name, players) for name in game_names() for players in game_type(name).players]
 every_table = pytest.mark.parametrize(("name", "players"), TABLES, ids=[f"{name}-{n}" for name, n in TABLES])
-# For what compiles much that no other test needs. Between these numbers a game has the same rules for its players.
-UNLIKE_TABLES = [
-    (name, players)
-    for name, players in TABLES
-    if players in {min(game_type(name).players), game_type(name).default_players, max(game_type(name).players)}
-]
-every_unlike_table = pytest.mark.parametrize(
-    ("name", "players"), UNLIKE_TABLES, ids=[f"{name}-{n}" for name, n in UNLIKE_TABLES]
-)
 every_game = pytest.mark.parametrize("name", game_names())
 
 

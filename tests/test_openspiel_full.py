@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers import every_game, every_unlike_table, make
+from helpers import every_game, every_table, make
 
 pytest.importorskip("pyspiel")
 
@@ -49,7 +49,7 @@ def start(name: str, players: int | None = None, seed: int = 0) -> tuple[Any, np
 # --- the deal -----------------------------------------------------------------------------------------------------
 
 
-@every_unlike_table
+@every_table
 def test_openspiels_own_checks_pass(name: str, players: int) -> None:
     """A hand was one chance node of up to 342,700,125,300 outcomes."""
     game = full(name, players)
@@ -117,7 +117,7 @@ def test_every_hand_is_dealt_once_with_its_exact_probability(copies: int) -> Non
             assert chances == pytest.approx({hand: n / counted.total() for hand, n in counted.items()})
 
 
-@every_unlike_table
+@every_table
 def test_a_deal_is_that_of_the_environments(name: str, players: int) -> None:
     state, rng = start(name, players)
     deck, size, n = state.position.game.deck, state.position.game.hand_size, players

@@ -15,7 +15,7 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
-from helpers import every_game, every_table, every_unlike_table, greedy_action, legal_of, make
+from helpers import every_game, every_table, greedy_action, legal_of, make
 
 from trick_envs import BatchEnv, make_agent
 from trick_envs.engine.cards import WORD
@@ -138,7 +138,7 @@ def gymnasium_id(game: Game) -> str:
     return f"trick_envs/{''.join(map(str.capitalize, game.name.split('_')))}-v0"
 
 
-@every_unlike_table
+@every_table
 def test_a_seed_is_the_same_match_on_every_interface_to_the_byte(name, players):
     game = load_game(name, players)
     record, last = by_aec(game)

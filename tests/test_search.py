@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers import every_game, every_unlike_table, legal_of, look, random_positions, start, step, twin_setup
+from helpers import every_game, every_table, legal_of, look, random_positions, start, step, twin_setup
 from test_twin_worlds import hidden_from, hidden_swaps, positions
 
 from trick_envs.agents import make_agent
@@ -34,7 +34,7 @@ def resampled(game: Game, states: Any, seat: int, count: int, seed: int = 0) -> 
     return game.resample(np.repeat(states, count), seat, np.random.default_rng(seed))
 
 
-@every_unlike_table
+@every_table
 def test_a_drawn_world_looks_the_same_to_the_seat_and_plays_on(name: str, players: int) -> None:
     game, rng = twin_setup(name, players), np.random.default_rng(1)
     moved = 0
@@ -55,7 +55,7 @@ def test_a_drawn_world_looks_the_same_to_the_seat_and_plays_on(name: str, player
     assert moved > 10
 
 
-@every_unlike_table
+@every_table
 def test_twin_worlds_draw_the_same_worlds(name: str, players: int) -> None:
     """What is drawn hangs on what the seat knows, not on where the hidden cards truly lie, nor on who knows which."""
     game, rng, tried = twin_setup(name, players), np.random.default_rng(3), 0
@@ -73,7 +73,7 @@ def test_twin_worlds_draw_the_same_worlds(name: str, players: int) -> None:
     assert tried > 50
 
 
-@every_unlike_table
+@every_table
 def test_a_drawn_world_is_as_good_as_a_dealt_one(name: str, players: int) -> None:
     """Worlds drawn from drawn worlds, for the same seat and for others: no card is lost, nothing seen changes."""
     game, rng = twin_setup(name, players), np.random.default_rng(4)

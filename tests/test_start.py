@@ -21,7 +21,7 @@ import numba
 import numpy as np
 import pytest
 from filelock import FileLock
-from helpers import every_game, every_table, every_unlike_table, make, play_randomly
+from helpers import every_game, every_table, make, play_randomly
 
 from trick_envs import BatchEnv
 from trick_envs.engine.build import child, process, twin
@@ -304,7 +304,7 @@ def test_the_power_of_heuristics_has_the_same_bits_in_both():
         assert power(float(base), int(exponent)) == compiled(float(base), int(exponent))
 
 
-@every_unlike_table
+@every_table
 def test_batches_are_the_same_in_plain_python(name, players, cold):
     def play() -> list[Any]:
         games, found = BatchEnv(name, 6, players, 1, reward="zero_sum"), []

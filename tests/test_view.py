@@ -14,7 +14,6 @@ from helpers import (
     TABLES,
     every_game,
     every_table,
-    every_unlike_table,
     given,
     greedy_action,
     legal_of,
@@ -54,7 +53,7 @@ def step_greedily(match: Match) -> None:
 # --- who sees what ------------------------------------------------------------------------------------------------
 
 
-@every_unlike_table
+@every_table
 def test_worlds_that_a_seat_cannot_tell_apart_look_equal_to_it(name, players):
     """Through a whole match, hidden cards redealt: not one bit of the view changes; the open table does."""
     game, rng, apart = twin_setup(name, players), np.random.default_rng(5), 0
