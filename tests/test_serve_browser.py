@@ -75,27 +75,55 @@ def chromium() -> Iterator[Any]:
         browser.close()
 
 
+@pytest.fixture(scope="module")
+def left() -> dict[Any, list[Page]]:
+    """Pages that no test has any more, by their options: to go on with one takes a quarter of the time of a new one."""
+    return {}
+
+
 @pytest.fixture
-def open_page(chromium: Any, address: str) -> Iterator[Any]:
-    """Opens pages; afterwards checks that no page has failed, or asked anybody but this server."""
-    contexts, wrong = [], []
+def open_page(chromium: Any, address: str, left: dict[Any, list[Page]]) -> Iterator[Any]:
+    """Opens pages that remember nothing; afterwards checks that none has failed, or asked anybody but this server."""
+    pages, wrong = [], []
 
-    def note(url: str) -> None:
-        if not url.startswith((address, "data:", "blob:", "file:")):
-            wrong.append(url)
+    def note(request: Any) -> None:
+        if not request.url.startswith((address, "data:", "blob:", "file:")):
+            wrong.append(request.url)
 
-    def make(size: Any = DESK, **options: Any) -> Page:
-        context = chromium.new_context(viewport=size, **{"reduced_motion": "reduce", **options})
-        contexts.append(context)
-        context.on("request", lambda request: note(request.url))
-        page = context.new_page()
-        page.set_default_timeout(PATIENCE)
-        page.on("pageerror", lambda error: wrong.append(str(error)))
+    def fail(error: Any) -> None:
+        wrong.append(str(error))
+
+    def make(size: Any = DESK, own: bool = False, **options: Any) -> Page:
+        """``own``: nobody has had this page before, and nobody has it afterwards."""
+        options = {"reduced_motion": "reduce", **options}
+        free = left.setdefault(tuple(sorted(options.items())), [])
+        if own or not free:
+            page = chromium.new_context(viewport=size, **options).new_page()
+            page.set_default_timeout(PATIENCE)
+        else:
+            page = free.pop()
+            page.set_viewport_size(size)
+        page.context.on("request", note)
+        page.on("pageerror", fail)
+        pages.append((page, None if own else free))
         return page
 
     yield make
-    for context in contexts:
-        context.close()
+    for page, free in pages:
+        page.unroute_all(behavior="ignoreErrors")
+        if free is None or page.url.startswith("file:"):
+            page.context.close()
+            continue
+        for other in page.context.pages:
+            if other is not page:
+                other.close()
+        page.goto(f"{address}/static/icon.svg")
+        page.evaluate("localStorage.clear(); sessionStorage.clear()")
+        page.context.clear_cookies()
+        page.mouse.move(0, 0)
+        page.context.remove_listener("request", note)
+        page.remove_listener("pageerror", fail)
+        free.append(page)
     assert wrong == []
 
 
@@ -105,12 +133,17 @@ def record() -> dict[str, Any]:
     return play_match("donguri", dict.fromkeys(range(3), make_agent("greedy", game)), 4, 3, 1)
 
 
+def without_pauses(page: Page, address: str) -> None:
+    """What this page shows from now on is shown without pauses."""
+    page.goto(f"{address}/static/icon.svg")  # a small page of this server
+    page.evaluate("localStorage.setItem('speed', 'instant')")
+
+
 def deal(page: Page, address: str, **asked: Any) -> str:
     """Opens a new game, shown without pauses; returns its address."""
-    page.goto(f"{address}/static/icon.svg")  # a small page of this server
+    without_pauses(page, address)
     name = page.evaluate(
         """async (body) => {
-            localStorage.setItem("speed", "instant");
             const reply = await fetch("/api/games", { method: "POST", headers: { "content-type": "application/json" },
                 body: JSON.stringify(body) });
             return (await reply.json()).game.id;
@@ -148,7 +181,7 @@ def play_to_the_end(page: Page, play: Any) -> None:
 def test_a_stranger_on_a_phone_plays_loses_reviews_and_is_told_that_another_card_is_better(open_page, address):
     """From the address of the server to the end of a retry, by taps alone, and never wider than the screen."""
     page = open_page(PHONE, has_touch=True)
-    page.add_init_script("localStorage.setItem('speed', 'instant')")
+    without_pauses(page, address)
 
     def the_same_cards(route: Any) -> None:  # a match of one deal, lost by playing the first legal card
         body = route.request.post_data_json
@@ -440,7 +473,7 @@ def test_hints_are_words_first_and_figures_are_remembered(open_page, address):
 
 
 def test_sounds_are_off_until_they_are_switched_on_and_then_remembered(open_page, address):
-    page = open_page()
+    page = open_page(own=True)  # with other sounds
     page.add_init_script(
         """window.heard = []; window.contexts = 0;
         window.AudioContext = class extends AudioContext { constructor() { super(); contexts += 1; } };
@@ -817,7 +850,7 @@ def test_no_plate_covers_another_where_there_is_little_room(open_page, address, 
 def test_what_a_guided_deal_says_is_whole(open_page, address, screen):
     """Once "Go on" was half cut on a desk, and the last line on a phone on its side."""
     page = open_page(SCREENS[screen])
-    page.add_init_script("localStorage.setItem('speed', 'instant')")
+    without_pauses(page, address)
 
     def go_on_until(there: str) -> None:
         while not page.evaluate(there):
@@ -1206,7 +1239,7 @@ def test_a_friend_gets_the_same_cards_by_a_link(open_page, address):
     play_to_the_end(page, lambda: page.locator("#hand .legal").first.click())
     page.get_by_role("button", name="The same cards for a friend").click()
     link = page.get_by_label("Link to the same cards").input_value()
-    friend.add_init_script("localStorage.setItem('speed', 'instant')")
+    without_pauses(friend, address)
     friend.goto(link)
     expect(friend.locator("#hand.ready")).to_be_visible()
     expect(friend.locator("#message")).to_contain_text("The same cards")
@@ -1249,7 +1282,7 @@ DROP = """([name, text]) => {
 def test_a_policy_file_is_chosen_or_dropped_on_the_start_page_and_plays(open_page, address, tmp_path):
     file = pretrained_file(game_type("donguri"), 3)
     page = open_page()
-    page.add_init_script('localStorage.setItem("speed", "instant")')
+    without_pauses(page, address)
     page.goto(address)
     (tmp_path / "bad.onnx").write_bytes(b"no policy")
     page.set_input_files("#policy", tmp_path / "bad.onnx")
@@ -1286,8 +1319,8 @@ def test_a_policy_file_is_chosen_or_dropped_on_the_start_page_and_plays(open_pag
 
 def test_a_double_click_deals_one_game(open_page, address):
     """Once two, and Back led to the other one."""
-    page = open_page()
-    page.add_init_script("localStorage.setItem('speed', 'instant')")
+    page = open_page(own=True)  # somebody listens to it
+    without_pauses(page, address)
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.method) if request.url.endswith("/api/games") else None)
     page.goto(address)
