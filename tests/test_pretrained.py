@@ -273,7 +273,7 @@ def finish(path: Path, likes: Any = None, **values: Any) -> Path:
     difference = {"deal": 0, "seat": 1, "own": 2.0, "theirs": -1.0}
     report = {
         "evaluations": [], "past": [], "cross": [], "weights": 1, "strongest": config.opponents[0],
-        "best_and_worst": [difference, difference], "provenance": {},
+        "best_and_worst": [difference, difference], "provenance": {"torch": "2.8.0", "date": "2026-01-01"},
     }  # fmt: skip
     results = [Result("policy.onnx", config.opponents[0], 2, 0.5, 1.0, 0.5, 1.0).as_dict()]
     evaluation = {"game": "donguri", "results": results, "samples": 1234, "seconds": 5.6, "report": report}
@@ -297,6 +297,7 @@ def test_a_trained_policy_is_released_with_its_manifest(
     assert "written: " in printed
     manifest = check_release("donguri", 3)
     assert (manifest["samples"], manifest["seconds"]) == (1234, 5.6)
+    assert manifest["versions"]["torch"] == "2.8.0"  # with which it was trained, not with which it is released
     assert manifest["config"] == {**config.model_dump(), "seed": 7}
     assert manifest["parameters"] == pytest.approx(sum(weights.numel() for weights in network.parameters()), rel=0.2)
     measured = manifest["ladder"]["command"]

@@ -9,15 +9,12 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import platform
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import trick_envs
 from training.config import RunConfig, load_config
 from training.evaluation import EVALUATION, read_evaluation
 from training.shipped import config_names, configs_folder
@@ -35,6 +32,7 @@ MEETING_DEALS = 1000  # a meeting of two policies without search is fast
 SEED = 0  # of the meeting
 
 FILES = ("config.yaml", "policy.onnx", EVALUATION)
+LIBRARIES = ("trick_envs", "torch", "numpy", "python")  # that trained it, by the run's own account
 NOT_COPIED = ("game", "num_players", "opponent", "results", "report")  # from evaluation.json to the manifest
 
 
@@ -107,12 +105,7 @@ class FinishedRun:
             "config": self.config.model_dump(),
             "seeds": {"training": self.config.seed, "ladder": self.seed},
             **{key: value for key, value in self.report.items() if key not in NOT_COPIED},
-            "versions": {
-                "trick_envs": trick_envs.__version__,
-                "torch": version("torch"),
-                "numpy": version("numpy"),
-                "python": platform.python_version(),
-            },
+            "versions": {each: self.report["report"]["provenance"].get(each, "unknown") for each in LIBRARIES},
             "ladder": {
                 "command": shlex.join(measure),
                 "intervals": each_alone(len(ladder)),

@@ -22,7 +22,9 @@ def provenance() -> dict[str, str]:
         "date": datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %Z"),
         "machine": f"{processor()}, {os.cpu_count()} cores, {platform.system()} {platform.machine()}",
         "trick_envs": trick_envs.__version__ + (f", commit {commit}" if commit else ""),
-        "versions": f"torch {version('torch')}, NumPy {version('numpy')}, Python {platform.python_version()}",
+        "torch": version("torch"),
+        "numpy": version("numpy"),
+        "python": platform.python_version(),
     }
 
 
