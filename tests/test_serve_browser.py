@@ -987,15 +987,16 @@ def test_two_lead_cards_cover_no_plate(open_page, address, screen):
             assert beside or box["y"] >= plate["y"] + plate["height"] - 1 or box["y"] + box["height"] <= plate["y"] + 1
 
 
-def test_words_above_cards_beside_the_hand_are_within_the_screen(open_page, address):
-    """Once "in front of you" made the page 786 pixels wide where it has 768."""
+def test_cards_of_a_hand_are_large_on_an_upright_tablet(open_page, address):
+    """Once 13 cards stood in one row of 43 pixels each, above an empty strip; "in front of you" widened the page."""
     page = open_page(SCREENS["tablet"])
     for seed in range(1, 20):
         deal(page, address, game="pepper", num_players=5, opponents="greedy", seed=seed, num_deals=1)
         if page.locator(".cards.beside .card").count() == 1:
             break
-    box = page.locator(".place").bounding_box()
-    assert box["x"] + box["width"] <= SCREENS["tablet"]["width"]
+    widths = page.evaluate("[...document.querySelectorAll('#hand .card')].map((one) => one.offsetWidth)")
+    assert min(widths) == max(widths) >= 80
+    assert page.evaluate("getComputedStyle(document.querySelector('.beside .card img')).outlineStyle") == "dashed"
     assert page.evaluate("document.documentElement.scrollWidth") <= SCREENS["tablet"]["width"]
 
 
