@@ -6,13 +6,10 @@ python docs/plot_samples.py
 from __future__ import annotations
 
 import re
-from collections import Counter
 from pathlib import Path
 
 import matplotlib
-
-matplotlib.use("Agg")
-from matplotlib import pyplot
+from matplotlib.figure import Figure
 
 from trick_envs.evaluation.plots import COLOURS
 
@@ -23,12 +20,15 @@ ROW = re.compile(r"^\| ([\w-]+-\d) \| (\d+) M \| (\d+) M \| ([+-][\d.]+) ± ([\d
 def main() -> None:
     text = (DOCS / "experiments.md").read_text(encoding="utf-8").partition("## What more samples win")[2]
     rows = ROW.findall(text.partition("\n## ")[0])
-    beside = Counter(row[2] for row in rows)  # where several runs end, they stand side by side
-    figure, axes = pyplot.subplots(figsize=(7, 4), layout="constrained")
+    figure = Figure(figsize=(7, 4), layout="constrained")
+    axes = figure.subplots()
     for number, name in enumerate(dict.fromkeys(row[0] for row in rows)):
-        runs = [[float(each) for each in row[1:]] for row in rows if row[0] == name]
-        after, margins, half = ([run[part] for run in runs] for part in (1, 2, 3))
-        after = [end + 8 * (number - (beside[f"{end:.0f}"] - 1) / 2) * (beside[f"{end:.0f}"] > 1) for end in after]
+        after, margins, half = [], [], []
+        for _, _, end, margin, half_width in (row for row in rows if row[0] == name):
+            same = [row[0] for row in rows if row[2] == end]  # they stand side by side
+            after.append(float(end) + 8 * (same.index(name) - (len(same) - 1) / 2))
+            margins.append(float(margin))
+            half.append(float(half_width))
         colour, mark = COLOURS[number % len(COLOURS)], "osD^vP"[number // len(COLOURS)]
         axes.errorbar(after, margins, half, color=colour, marker=mark, markersize=5, capsize=2, label=name)
     axes.axhline(0, color="#888888", linewidth=1)
@@ -36,7 +36,8 @@ def main() -> None:
     axes.set_ylabel("points per deal over the policy\nthat the run began with")
     axes.legend(fontsize=8, frameon=False, ncols=2)
     axes.spines[["top", "right"]].set_visible(False)
-    figure.savefig(DOCS / "_static" / "samples.svg", metadata={"Date": None})
+    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "samples"}):  # the same file for the same table
+        figure.savefig(DOCS / "_static" / "samples.svg", metadata={"Date": None})
 
 
 if __name__ == "__main__":

@@ -988,7 +988,7 @@ def test_two_lead_cards_cover_no_plate(open_page, address, screen):
 
 
 def test_cards_of_a_hand_are_large_on_an_upright_tablet(open_page, address):
-    """Once 13 cards stood in one row of 43 pixels each, above an empty strip; "in front of you" widened the page."""
+    """Once 13 cards stood in one row of 53 pixels each, above an empty strip; "in front of you" widened the page."""
     page = open_page(SCREENS["tablet"])
     for seed in range(1, 20):
         deal(page, address, game="pepper", num_players=5, opponents="greedy", seed=seed, num_deals=1)

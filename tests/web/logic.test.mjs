@@ -84,7 +84,7 @@ test("of the games that go on, the latest of each kind is offered", () => {
 });
 
 test("a hand on a phone has as few rows as leave the cards wide", () => {
-  assert.equal(handColumns(13, 374), 7);
-  assert.equal(handColumns(4, 374), 5);
-  assert.equal(handColumns(13, 752), 7); // on a tablet, too
+  assert.equal(handColumns(13, 374, 52), 7);
+  assert.equal(handColumns(4, 374, 52), 5);
+  assert.equal(handColumns(13, 752, 84), 7); // on a tablet, too
 });

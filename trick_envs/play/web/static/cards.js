@@ -54,6 +54,8 @@ export function drawHand(holder, about, frame, ready, make) {
 /** Cards in rows, where the window is small. */
 function layHand() {
   const hand = $("hand");
-  hand.style.setProperty("--columns", String(handColumns(hand.querySelectorAll("button").length, hand.clientWidth || 390, innerHeight <= 600 && innerWidth > innerHeight)));
+  const low = innerHeight <= 600 && innerWidth > innerHeight; // beside the table
+  const least = low ? 43 : innerWidth > 700 ? 84 : 52; // style.css has the same 700
+  hand.style.setProperty("--columns", String(handColumns(hand.querySelectorAll("button").length, hand.clientWidth || 390, least)));
 }
 addEventListener("resize", layHand);

@@ -131,9 +131,9 @@ function narrow(width, height, open, short, more) {
   return { plates, cards, card: Math.max(stacked, 22), least: y + LEAST };
 }
 
-/** How many columns a hand has on a phone or tablet: as few rows as leave the cards wide; `low`: beside the table. */
-export function handColumns(cards, width, low = false) {
-  const most = Math.max(Math.floor(width / (low ? 43 : width > 690 ? 84 : 52)), 4);
+/** How many columns a hand has on a phone or tablet: as few rows as leave the cards wide; `least`: how wide, in pixels. */
+export function handColumns(cards, width, least) {
+  const most = Math.max(Math.floor(width / least), 4);
   return Math.max(5, Math.ceil(cards / Math.ceil(cards / most)));
 }
 
