@@ -107,6 +107,20 @@ def test_a_bug_is_never_shown_as_bad_input(
     )
 
 
+def interrupted_import() -> ImportError:
+    error = ImportError("initialization failed")  # what Python makes of Ctrl-C while a compiled module is imported
+    error.__cause__ = KeyboardInterrupt()
+    return error
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), interrupted_import()], ids=["itself", "import"])
+def test_ctrl_c_is_neither_a_bug_nor_a_traceback(
+    error: BaseException, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    broken(monkeypatch, error)
+    assert run(monkeypatch, capsys, "games", "pepper") == (130, "")
+
+
 @pytest.mark.parametrize(
     ("error", "expected"),
     [

@@ -98,7 +98,9 @@ def test_a_signal_ends_a_script_without_a_crash_and_nothing_is_lost(script: str,
                 _, told = process.communicate(timeout=30)
             finally:
                 process.kill()
-        assert process.returncode == -number, told
+        # Of Ctrl-C while a compiled module is imported, Python makes an ImportError, with status 1.
+        ended = (-number, 1) if number == signal.SIGINT else (-number,)
+        assert process.returncode in ended, told
         assert "terminate called" not in told
         assert "KeyboardInterrupt" in told or number != signal.SIGINT
         run = trained / "run"

@@ -78,8 +78,8 @@ def main(add_commands: Callable[[], None]) -> None:
     """Runs the command line, after ``add_commands``.
 
     An error that was raised on purpose (``TrickEnvsError``), a library that is not installed, and what the system
-    refuses, such as a full disk, are one line, and exit with 2; ``--traceback`` shows where it came from. Anything else
-    is a bug: it is shown with its traceback, and exits with 1.
+    refuses, such as a full disk, are one line, and exit with 2; ``--traceback`` shows where it came from. Ctrl-C exits
+    with 130. Anything else is a bug: it is shown with its traceback, and exits with 1.
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a letter that the console or the pipe does not have is no error
@@ -90,7 +90,9 @@ def main(add_commands: Callable[[], None]) -> None:
     try:
         add_commands()
         app()
-    except Exception as error:
+    except (KeyboardInterrupt, Exception) as error:
+        if _is_interrupt(error):
+            sys.exit(130)
         told = user_error(error)
         if told is None or whole:
             traceback.print_exception(error)
@@ -103,7 +105,14 @@ def main(add_commands: Callable[[], None]) -> None:
         sys.exit(2)
 
 
-def user_error(error: Exception) -> str | None:
+def _is_interrupt(error: BaseException | None) -> bool:
+    """Whether Ctrl-C is behind it: while a compiled module is imported, it is the cause of an ``ImportError``."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None
+
+
+def user_error(error: BaseException) -> str | None:
     """What to tell the user; ``None`` if it is a bug."""
     if isinstance(error, TrickEnvsError):
         return str(error)
