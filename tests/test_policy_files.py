@@ -201,10 +201,19 @@ def flipped(seed: int) -> bytes:
     return bytes(content)
 
 
-def with_opset(version: int) -> Any:
-    made = model(LOGITS, VALUE)
+def with_opset(version: int, *nodes: Any, **more: Any) -> Any:
+    made = model(*(nodes or (LOGITS, VALUE)), **more)
     made.opset_import[0].version = version
     return made
+
+
+def by_a_number(*nodes: Any, **constants: Any) -> Any:
+    """A policy with a large tensor of a size that onnxruntime finds otherwise than Python does."""
+    large = [node("Expand", "zero size", "x"), node("ReduceMax", "x", "most", keepdims=0)]
+    return model(
+        *nodes, *large, node("Add", "likes most", "liked"), node("Mul", "action_mask liked", "logits"), VALUE,
+        constants=constants,
+    )  # fmt: skip
 
 
 def twice_the_graph() -> bytes:
@@ -461,6 +470,91 @@ HOSTILE: dict[str, tuple[Callable[[], Any], str]] = {
             constants={"a": np.zeros((1, 30000), np.float32), "b": np.zeros((30000, 1), np.float32)},
         ),
         "joins the shapes",
+    ),
+    # what onnxruntime takes otherwise than one may think: it would be large, or mix the rows, or end the program
+    "a large rest": (
+        lambda: by_a_number(
+            node("Mod", "a b", "c", fmod=1),
+            node("Add", "c two", "size"),
+            a=np.int64([LARGE]),
+            b=np.int64([-LARGE - 1]),
+            two=np.int64([2]),
+        ),
+        "hang on what is observed",
+    ),
+    "backwards from before the first": (
+        lambda: by_a_number(
+            node("Slice", "many before end row back", "size"),
+            many=np.int64([LARGE]),
+            before=np.int64([-100]),
+            end=np.int64([-5]),
+            back=np.int64([-1]),
+        ),
+        "numbers",
+    ),
+    "backwards to beyond the last": (
+        lambda: by_a_number(
+            node("Slice", "many row end row back", "size"),
+            many=np.int64([LARGE]),
+            end=np.int64([2**63 - 1]),
+            back=np.int64([-1]),
+        ),
+        "do not fit",
+    ),
+    "sums of nothing": (
+        lambda: with_opset(
+            13,
+            *huge("ReduceMean", "nothing", "x", axes=[0, 1]),
+            constants={"nothing": np.zeros((LARGE, 0), np.float32)},
+        ),
+        "brings no numbers together",
+    ),
+    "the largest of nothing": (
+        lambda: model(
+            node("ArgMax", "nothing", "k", axis=1),
+            node("Cast", "k", "x", to=FLOAT),
+            *huge("Identity", "x", "more"),
+            constants={"nothing": np.zeros((LARGE, 0), np.float32)},
+        ),
+        "brings no numbers together",
+    ),
+    "less than no rows": (
+        lambda: model(
+            node("Shape", "observation", "both"),
+            node("Gather", "both row", "n"),
+            node("Mul", "n minus", "less"),
+            *huge("ConstantOfShape", "less", "x"),
+            constants={"minus": np.int64([-5])},
+        ),
+        "makes a tensor of shape",
+    ),
+    "neither yes nor no": (
+        lambda: model(
+            node("ReduceSum", "observation one", "sums", keepdims=2),
+            node("ReduceMax", "observation", "most", axes=[1]),
+            *huge("Mul", "most sums", "x"),
+        ),
+        "keepdims 2: expected 0 or 1",
+    ),
+    "a row that is no row": (
+        lambda: model(LIKED, node("Squeeze", "liked", "x"), *huge("Identity", "x", "more")),
+        "takes away the rows",
+    ),
+    "two constants in one": (
+        lambda: model(node("Constant", "", "size", value_ints=[LARGE], value_int=1), *huge("Expand", "zero size", "x")),
+        "do not fit",
+    ),
+    "more parts than places": (
+        lambda: with_opset(18, node("Split", "likes", "likes1 likes2", axis=0, num_outputs=1), LOGITS, VALUE),
+        "do not fit",
+    ),
+    "rows together that are none": (
+        lambda: model(node("GatherND", "observation row", "x", batch_dims=-(2**31)), LOGITS, VALUE),
+        "do not fit",
+    ),
+    "a number to add that has no name": (
+        lambda: model(LIKED, helper.make_node("LayerNormalization", ["liked", "likes", ""], ["logits"]), VALUE),
+        "lacks input 2",
     ),
     # what stops the processor
     "the least integer by -1": (lambda: whole("Div", -1), "by what may be 0 or -1"),

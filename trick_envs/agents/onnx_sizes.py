@@ -166,7 +166,8 @@ class _Step:
         if len(self.node.outputs) > len(found):
             raise self.refused(f"has {len(self.node.outputs)} outputs")
         for value in found:
-            if len(value.shape) > MAX_RANK or any(isinstance(one, int) and one < 0 for one in value.shape):
+            lengths = [one.times if isinstance(one, BatchSize) else one for one in value.shape]
+            if len(lengths) > MAX_RANK or min(lengths, default=0) < 0:
                 raise self.refused(f"makes a tensor of shape {list(value.shape)}")
         whole = self.whole()
         rest = [Value(value.shape, None, whole or self.node.kind == "TopK") for value in found[1:]]
@@ -234,6 +235,13 @@ class _Step:
             raise self.refused(f"has {short(name)} of the wrong kind")
         return found
 
+    def flag(self, name: str, default: int = 0) -> int:
+        """An attribute that says yes or no: onnxruntime takes some other numbers for yes, and some for no."""
+        found = self.attribute(name, default)
+        if found not in (0, 1):
+            raise self.refused(f"has {name} {found}: expected 0 or 1")
+        return int(found)
+
     def list_of(self, name: str, k: int) -> list[int] | None:
         """Integers from an attribute, as older files have them, or from an input."""
         if name in self.node.attributes:
@@ -292,6 +300,12 @@ def _p_relu(step: _Step) -> Any:
     return [step.shape()]
 
 
+def _layer_normalization(step: _Step) -> Any:
+    if len(step.inputs) > 2 and not step.has(2):  # onnxruntime ends the whole program
+        raise step.refused("lacks input 2")
+    return [step.shape()]
+
+
 def _dropout(step: _Step) -> Any:
     if step.has(2):
         raise step.refused("draws random numbers")
@@ -316,7 +330,7 @@ def _mat_mul(step: _Step) -> Any:
 
 def _gemm(step: _Step) -> Any:
     one, other = (
-        shape[::-1] if step.attribute(name, 0) else shape
+        shape[::-1] if step.flag(name) else shape
         for name, shape in (("transA", step.shape(0)), ("transB", step.shape(1)))
     )
     (rows, inner), (same, columns) = one, other
@@ -356,12 +370,15 @@ def _window(step: _Step, kernel: list[int]) -> list[int]:
     for k, length in enumerate(lengths):
         reach = dilations[k] * (kernel[k] - 1) + 1
         room = length + pads[k] + pads[k + rank] - reach
+        if auto != "NOTSET" and dilations[k] != 1:
+            raise InputError("auto_pad")
         if auto in ("SAME_UPPER", "SAME_LOWER"):
             found.append(-(-length // strides[k]))
         elif room < 0:
             raise InputError("window")
         else:
-            found.append((-(-room // strides[k]) if step.attribute("ceil_mode", 0) else room // strides[k]) + 1)
+            wide = step.flag("ceil_mode") and (-(-room // strides[k])) * strides[k] < length + pads[k]
+            found.append((-(-room // strides[k]) if wide else room // strides[k]) + 1)
     return found
 
 
@@ -399,18 +416,25 @@ def _recurrent(step: _Step) -> Any:
     return [(time, directions, rows, hidden), state, state]
 
 
+def _some(step: _Step) -> Shape:
+    """The shape of what is brought together: of no numbers, onnxruntime makes tensors of other shapes."""
+    if 0 in step.shape():
+        raise step.refused("brings no numbers together")
+    return step.shape()
+
+
 def _reduce(step: _Step) -> Any:
-    shape = step.shape()
+    shape = _some(step)
     axes = step.list_of("axes", 1)
     if not axes:
-        axes = [] if step.attribute("noop_with_empty_axes", 0) else list(range(len(shape)))
-    gone, keep = {_axis(one, len(shape)) for one in axes}, step.attribute("keepdims", 1)
+        axes = [] if step.flag("noop_with_empty_axes") else list(range(len(shape)))
+    gone, keep = {_axis(one, len(shape)) for one in axes}, step.flag("keepdims", 1)
     return [[1 if k in gone else one for k, one in enumerate(shape) if keep or k not in gone]]
 
 
 def _best(step: _Step) -> Any:
-    shape = step.shape()
-    gone, keep = step.axis(0, len(shape)), step.attribute("keepdims", 1)
+    shape = _some(step)
+    gone, keep = step.axis(0, len(shape)), step.flag("keepdims", 1)
     return [[1 if k == gone else one for k, one in enumerate(shape) if keep or k != gone]]
 
 
@@ -427,7 +451,7 @@ def _top(step: _Step) -> Any:
 def _reshape(step: _Step) -> Any:
     shape = step.shape()
     wanted: list[Length] = list(step.known(1).reshape(-1))
-    keep_zero = step.attribute("allowzero", 0)
+    keep_zero = step.flag("allowzero")
     found = [shape[k] if one == 0 and not keep_zero else one for k, one in enumerate(wanted)]
     if -1 in found:
         others = count([one for one in found if one != -1])
@@ -459,7 +483,9 @@ def _axis_or_end(axis: int, rank: int) -> int:
 
 def _squeeze(step: _Step) -> Any:
     shape, axes = step.shape(), step.list_of("axes", 1)
-    gone = {k for k, one in enumerate(shape) if one == 1} if axes is None else {_axis(k, len(shape)) for k in axes}
+    if not axes and any(isinstance(one, BatchSize) for one in shape):
+        raise step.refused("takes away the rows where there is only one")
+    gone = {_axis(k, len(shape)) for k in axes} if axes else {k for k, one in enumerate(shape) if one == 1}
     if any(shape[k] != 1 for k in gone):
         raise InputError("axes")
     return [[one for k, one in enumerate(shape) if k not in gone]]
@@ -501,6 +527,8 @@ def _split(step: _Step) -> Any:
     if parts is None:
         size = -(-length // number)
         parts = [max(0, min(size, length - k * size)) for k in range(number)]
+    if step.attribute("num_outputs", number) != number:  # onnxruntime would write beyond its outputs
+        raise InputError("num_outputs")
     if sum(parts) != length or min(parts) < 0 or len(parts) != number:
         raise InputError("split")
     return [(*shape[:axis], one, *shape[axis + 1 :]) for one in parts]
@@ -513,8 +541,12 @@ def _slices(step: _Step) -> list[slice]:
     axes = [_axis(int(one), rank) for one in step.known(3).reshape(-1)] if step.has(3) else list(range(len(starts)))
     steps = step.known(4).reshape(-1) if step.has(4) else [1] * len(starts)
     found = [slice(None)] * rank
-    for axis, *part in zip(axes, starts, ends, steps, strict=True):
-        found[axis] = slice(*part)
+    for axis, start, end, by in zip(axes, starts, ends, steps, strict=True):
+        if by < 0:  # onnxruntime begins no earlier than at the first number, and takes a large end for the least one
+            start = max(start, -_integer(step.shape()[axis]))
+            if end >= (1 << 31) - 1:
+                raise InputError("end")
+        found[axis] = slice(start, end, by)
     return found
 
 
@@ -546,6 +578,10 @@ def _gather_elements(step: _Step) -> Any:
 
 def _gather_nd(step: _Step) -> Any:
     shape, indices, batch = step.shape(), step.shape(1), step.attribute("batch_dims", 0)
+    if not 0 <= batch < min(len(shape), len(indices)) or shape[:batch] != indices[:batch]:
+        raise InputError("batch_dims")
+    if not 1 <= _integer(indices[-1]) <= len(shape) - batch:
+        raise InputError("indices")
     return [(*indices[:-1], *shape[batch + _integer(indices[-1]) :])]
 
 
@@ -568,8 +604,9 @@ def _pad(step: _Step) -> Any:
 
 
 def _constant(step: _Step) -> Any:
-    names = {"value", "value_float", "value_int", "value_floats", "value_ints"} & set(step.node.attributes)
-    found = step.node.attributes[names.pop()]
+    ((name, found),) = step.node.attributes.items()
+    if name not in ("value", "value_float", "value_int", "value_floats", "value_ints"):
+        raise InputError("value")
     if isinstance(found, Tensor):
         return [found.shape]
     return [(len(found),) if isinstance(found, list) else ()]
@@ -596,7 +633,7 @@ def _range(step: _Step) -> Any:
 _ELEMENTWISE = (
     "Abs Acos Acosh Asin Asinh Atan Atanh BitwiseNot Cast CastLike Ceil Celu Clip Cos Cosh CumSum Elu Erf Exp Floor "
     "Gelu GroupNormalization HardSigmoid HardSwish Hardmax Identity InstanceNormalization IsInf IsNaN "
-    "LayerNormalization LeakyRelu Log LogSoftmax LpNormalization MeanVarianceNormalization Mish Neg Not "
+    "LeakyRelu Log LogSoftmax LpNormalization MeanVarianceNormalization Mish Neg Not "
     "RMSNormalization Reciprocal Relu Round Scatter ScatterElements ScatterND Selu Shrink Sigmoid Sign Sin Sinh "
     "Softmax Softplus Softsign Sqrt Swish Tan Tanh ThresholdedRelu Trilu"
 )
@@ -629,6 +666,7 @@ _RULES: dict[str, Rule] = {
     "GatherND": _gather_nd,
     "Gemm": _gemm,
     "MatMul": _mat_mul,
+    "LayerNormalization": _layer_normalization,
     "OneHot": _one_hot,
     "PRelu": _p_relu,
     "Pad": _pad,
@@ -706,7 +744,7 @@ _NUMBERS: dict[str, Callable[[_Step], Any]] = {
     "Expand": lambda step: np.broadcast_to(step.known(0), [_integer(one) for one in _expand(step)[0]]),
     "Gather": lambda step: np.take(step.known(0), step.known(1).astype(np.int64), axis=step.attribute("axis", 0)),
     "Identity": lambda step: step.known(0),
-    "Mod": lambda step: step.known(0) % step.known(1),
+    "Mod": lambda step: None if step.flag("fmod") else step.known(0) % step.known(1),
     "Mul": lambda step: step.known(0) * step.known(1),
     "Neg": lambda step: -step.known(0),
     "Range": lambda step: np.arange(*(step.known(k).reshape(-1)[0] for k in range(3))).astype(object),
