@@ -30,7 +30,7 @@ from trick_envs.cli import app as command  # noqa: E402
 from trick_envs.matches.viewing import match_view  # noqa: E402
 from trick_envs.play.advice import expectation, headline, outlook, plain, summary  # noqa: E402
 from trick_envs.play.characters import PERSON  # noqa: E402
-from trick_envs.play.hints import Advisor, CardHint, Hint  # noqa: E402
+from trick_envs.play.hints import Advisor, CardHint, Hint, Judgement  # noqa: E402
 from trick_envs.play.session import Session  # noqa: E402
 from trick_envs.play.terminal import play_match  # noqa: E402
 from trick_envs.play.terminal.app import PlayApp  # noqa: E402
@@ -479,6 +479,16 @@ def test_a_hint_can_be_said_without_points():
     )
     assert outlook(even, teams=False) == "this deal looks even between you and the average of the others"
     assert outlook(hint_of((33, None, 0.0, 0.0)), teams=False) == ""
+
+
+@pytest.mark.parametrize(("gain", "better"), [(0.04, False), (0.06, True)])
+def test_a_card_that_is_better_by_what_is_written_0_is_not_advised(monkeypatch, gain, better):
+    """Once "K hearts: looking ahead, it ends 0.0 ± 0.0 points better"."""
+    two, counts = np.ones((1, 2), np.int8), np.full((1, 2), 128, np.int32)
+    figures = np.array([[0.0, gain]], np.float32), np.array([[0.0, 0.01]])
+    found = Judgement(np.array([0]), two, None, None, *figures, counts)
+    monkeypatch.setattr(Advisor, "judge", lambda self, states: found)
+    assert Advisor(load_game("pepper")).advise(Match(load_game("pepper"), 3).states).disagree == better
 
 
 def test_places_are_words_in_the_terminal():

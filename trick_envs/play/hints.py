@@ -25,6 +25,7 @@ from trick_envs.evaluation.intervals import standard_errors_95
 
 WORLDS = 128  # of roll-outs
 PIMC, PIMC_WORLDS = "pimc", 200  # where there is no policy
+LEAST = 0.05  # points: a smaller difference is written 0.0, and is none
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ class Hint:
         cards: the legal cards, in the order of the deck.
         baseline: the card with which the search compares the others: the policy's, or the heuristic's.
         search: the card that is best according to the search.
-        disagree: whether ``search`` is another card than the baseline, and better by more than the error.
+        disagree: whether ``search`` is another card than the baseline, and better by more than the error and ``LEAST``.
         value: by how many points the policy expects to beat the mean of the others in this deal; ``None`` without one.
         sources: the specs of policy and search, or of the search alone.
     """
@@ -190,7 +191,7 @@ class Advisor:
         """What is thought of the decision in ``states[0]``: the same in all worlds that look alike to the seat."""
         found = self.judge(states[:1])
         baseline, cards = int(found.played[0]), found.cards(0)
-        better = [card for card in cards if card.advantage is not None and card.advantage > (card.error or 0.0)]
+        better = [card for card in cards if card.advantage is not None and card.advantage > max(card.error or 0.0, LEAST)]
         best = max(better, key=lambda card: card.advantage or 0.0).kind if better else baseline
         return Hint(cards, baseline, best, best != baseline, found.expected(0), self.sources)
 

@@ -30,7 +30,7 @@ from trick_envs.matches.loop import choose_action
 from trick_envs.matches.match import Match
 from trick_envs.play.advice import margin
 from trick_envs.play.characters import PERSON
-from trick_envs.play.hints import Advisor, CardHint, advisor_of
+from trick_envs.play.hints import LEAST, Advisor, CardHint, advisor_of
 from trick_envs.play.players import Player, is_allowed
 from trick_envs.view.messages import said, said_to
 from trick_envs.view.table import YOU, seat_name
@@ -369,7 +369,7 @@ def _second(
         cards = tuple(
             replace(tried, probability=card.probability) if card.kind == one.best else card for card in one.cards
         )
-        if loss <= error:
+        if loss <= max(error, LEAST):
             judged.append(replace(one, best=one.played, loss=0.0, cards=cards))
         else:
             mark = next((mark for mark, share in MARKS.items() if loss >= share * spread), "")

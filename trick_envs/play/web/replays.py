@@ -25,7 +25,7 @@ from trick_envs.matches.match import Match
 from trick_envs.matches.replay import plays_in, start_match
 from trick_envs.play.advice import hint_data, retry_told
 from trick_envs.play.characters import names_in
-from trick_envs.play.hints import Hint, advisor_of
+from trick_envs.play.hints import LEAST, Hint, advisor_of
 from trick_envs.play.players import is_allowed
 from trick_envs.play.review import AGAIN, Belief, OnProgress, belief, duplicate, review
 from trick_envs.play.session import default_player
@@ -149,7 +149,7 @@ class Replay:
 
         Returns:
             ``told``, a sentence; ``gain``: points over the card that was played, and ``error``, half the width of the
-            95 % interval; ``same``: whether it is that card; ``best``: whether the review finds no better one;
+            95 % interval, at least ``LEAST``; ``same``: whether it is that card; ``best``: whether the review finds no better one;
             ``short``: by how many points it falls short of that one, 0 if not by more than the noise or if nothing was
             judged.
 
@@ -168,7 +168,7 @@ class Replay:
             played, other = (np.array([each], np.int64) for each in (play.action, kind))
             with self.lock:  # in the worlds of the review
                 found = advisor_of(self.game).judge(play.before, played, AGAIN, 1, other)
-            gain, error = float(found.advantages[0, kind]), float(found.errors[0, kind])
+            gain, error = float(found.advantages[0, kind]), max(float(found.errors[0, kind]), LEAST)
         short = 0.0 if kind == best or most - gain <= error else most - gain
         tried = {
             "same": kind == play.action, "gain": round(gain, 2), "error": round(error, 2), "best": kind == best,
