@@ -160,6 +160,8 @@ def short_game(page: Page, address: str) -> None:
     deal(page, address, game="donguri", num_players=3, opponents="greedy", num_deals=1, seed=5)
 
 
+SPACE = """state.goOn && state.frame?.pause !== "deal" &&
+document.body.dispatchEvent(new KeyboardEvent("keydown", { key: " ", bubbles: true }))"""  # in one turn of the page
 GO_ON_AFTER_DEAL = """() => { const button = document.querySelector("#summary[open] .primary");
 if (state.about.over || !button) return false; button.click(); return true; }"""  # at once: not on what comes next
 
@@ -174,7 +176,7 @@ def play_to_the_end(page: Page, play: Any) -> None:
         if page.locator("#hand.ready").count():
             play()
         else:
-            page.keyboard.press(" ")
+            page.evaluate(SPACE)
             page.wait_for_timeout(15)
 
 
@@ -204,6 +206,7 @@ def test_a_stranger_on_a_phone_plays_loses_reviews_and_is_told_that_another_card
     fits()
     page.get_by_role("button", name="Review my game").tap()
     expect(page.locator("#verdict")).to_contain_text("Your decisive blunder", timeout=3 * PATIENCE)
+    expect(page.locator("#retry-all")).to_be_in_viewport(ratio=1)  # once below the table, out of sight
     fits()
     page.locator("#retry-all").tap()
     told = page.locator("#retry p").first
@@ -222,8 +225,10 @@ def test_a_stranger_on_a_phone_plays_loses_reviews_and_is_told_that_another_card
     page.get_by_role("button", name="Next mistake").tap()
     expect(told).to_contain_text("Mistake 2 of ")
     page.get_by_role("button", name="Back to the review").tap()
-    expect(page.locator("#verdict")).to_be_visible()
+    expect(page.locator("#retry-all")).to_be_in_viewport(ratio=1)
     fits()
+    page.locator(".mistakes").get_by_role("button", name="Try again").last.tap()
+    expect(page.locator("#retry .progress")).to_contain_text("1 of ")  # what was found before is known
 
 
 def test_the_others_have_names_marks_and_strengths_of_their_own(open_page, address):
@@ -271,8 +276,10 @@ def test_a_deal_is_played_by_clicking_and_then_looked_at(open_page, address):
     page = open_page()
     short_game(page, address)
     expect(page.locator("#prompt")).to_contain_text("ou ")
+    page.evaluate("summary.showModal = () => { globalThis.shown = (globalThis.shown ?? 0) + 1; summary.show(); }; null")
     play_to_the_end(page, lambda: page.locator("#hand .legal").first.click())
-    expect(page.locator("#summary .result tbody tr")).to_have_count(3)
+    expect(page.locator("#summary .result .items")).to_have_count(3)  # what the points are for
+    assert page.evaluate("shown") == 1  # once this table came twice where a match has one deal
     assert page.locator("#score tbody tr").count() == 3
     game = page.url
     page.reload()  # it is all there again
@@ -755,7 +762,8 @@ def test_the_keyboard_rests_on_a_legal_card(open_page, address):
             assert "illegal" not in on
             looked += 1
             page.keyboard.press("Enter")
-        page.keyboard.press(" ") if page.evaluate("Boolean(state.goOn)") else page.wait_for_timeout(20)
+        page.evaluate(SPACE)
+        page.wait_for_timeout(20)
     assert looked > 5
 
 
@@ -1106,10 +1114,7 @@ def test_the_end_of_a_deal_says_what_the_points_are_for(open_page, address):
         if page.locator("#hand.ready").count():
             page.locator("#hand .legal").first.click()
         else:  # asked and pressed in one turn of the page: the deal may end in between
-            page.evaluate(
-                "state.frame?.pause === 'deal' || "
-                "document.body.dispatchEvent(new KeyboardEvent('keydown', {key: ' ', bubbles: true}))"
-            )
+            page.evaluate(SPACE)
         page.wait_for_timeout(15)
     expect(page.locator("#summary h2")).to_have_text("Deal 1 of 2")
     ended = page.evaluate("state.frame.events.find((one) => one.event === 'deal')")
@@ -1401,10 +1406,11 @@ def test_three_cards_are_passed_together(open_page, address):
     assert page.locator("#hand [aria-pressed='true']").first.evaluate(style, ["::before", "content"]) == '"✓"'
     background = [None, "backgroundColor"]
     assert confirm.evaluate(style, background) != page.locator("#look-back").evaluate(style, background)  # what is next
-    confirm.tap()
+    confirm.dblclick()
     expect(page.locator("#hand.ready")).to_be_visible()
     page.wait_for_function("() => state.frame.number >= 12 && !state.busy")
     expect(confirm).to_be_hidden()
+    expect(page.locator("#message")).to_be_empty()  # once the second click passed the cards again, in vain
     held = page.locator("#hand button").evaluate_all("cards => cards.map((one) => one.dataset.card)")
     assert len(names) == 3
     assert not set(names) & set(held)

@@ -191,7 +191,9 @@ class Advisor:
         """What is thought of the decision in ``states[0]``: the same in all worlds that look alike to the seat."""
         found = self.judge(states[:1])
         baseline, cards = int(found.played[0]), found.cards(0)
-        better = [card for card in cards if card.advantage is not None and card.advantage > max(card.error or 0.0, LEAST)]
+        better = [
+            card for card in cards if card.advantage is not None and card.advantage > max(card.error or 0.0, LEAST)
+        ]
         best = max(better, key=lambda card: card.advantage or 0.0).kind if better else baseline
         return Hint(cards, baseline, best, best != baseline, found.expected(0), self.sources)
 

@@ -149,9 +149,9 @@ class Replay:
 
         Returns:
             ``told``, a sentence; ``gain``: points over the card that was played, and ``error``, half the width of the
-            95 % interval, at least ``LEAST``; ``same``: whether it is that card; ``best``: whether the review finds no better one;
-            ``short``: by how many points it falls short of that one, 0 if not by more than the noise or if nothing was
-            judged.
+            95 % interval, at least ``LEAST``; ``same``: whether it is that card; ``best``: whether the review finds no
+            better one; ``short``: by how many points it falls short of that one, 0 if not by more than the noise or if
+            nothing was judged.
 
         Raises:
             ValueError: if nobody plays at the step, or the card was not legal.

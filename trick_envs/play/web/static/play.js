@@ -174,7 +174,7 @@ async function showFrames(frames, from, game) {
     for (const [index, next] of frames.entries()) {
       if (state.about !== about) return;
       const scored = next.events.find((one) => one.event === "deal");
-      if (scored) about.deals = [...about.deals, scored.scores];
+      if (scored) Object.assign(about, { deals: [...about.deals, scored.scores], last_deal: { ...scored, totals: next.scores } });
       if (index === frames.length - 1) Object.assign(about, game); // not earlier: it tells how it ends
       show(next, index === 0 ? from : null);
       if (learning() && next.told && !next.pause) coach(h("p", {}, stopped(next.told)));
@@ -183,7 +183,8 @@ async function showFrames(frames, from, game) {
       const [play, trick] = learning() ? SPEEDS.slow : SPEEDS[$("speed").value] || SPEEDS.normal;
       if (scored) {
         if (learning()) await teach("score");
-        await dealOver(scored, next, game.over);
+        if (about.num_deals === 1) await wait(trick); // the result is the same table
+        else await dealOver(game.over);
       } else if (next.pause && learning()) await teachTrick(next);
       else await wait(next.pause ? trick : play);
     }
@@ -287,7 +288,7 @@ async function choose(kind, button) {
   const { about, frame } = state;
   if (state.goOn) return state.goOn();
   if (state.past) return moveInPast(Infinity);
-  if (state.busy || !frame.yours || about.watching) return;
+  if (!frame.yours || about.watching) return;
   if (together() && frame.legal.includes(kind)) return pick(kind);
   if (tryCard(kind, button, () => guarded(() => choose(kind, button)))) return;
   await playCards([kind], button);
@@ -296,6 +297,7 @@ async function choose(kind, button) {
 /** Plays cards that are named one after the other; the reply to the last one goes on. */
 async function playCards(kinds, button) {
   const { about, frame } = state;
+  if (state.busy) return; // a second click
   say("");
   endLesson();
   state.lesson = null;

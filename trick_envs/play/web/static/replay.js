@@ -15,7 +15,8 @@ let review = null; // every play, judged
 let playing = 0; // the timer that steps on
 let order = []; // every play of the timeline, by step
 const table = new Table($("table"), (text) => { $("message").textContent = text; });
-let retry = null; // the mistakes that are tried again: {list, at, done}
+let retry = null; // the mistakes that are tried again: {list, at}
+const done = new Set(); // steps of mistakes for which a better card was found
 
 // --- sources ----------------------------------------------------------------------------------------------------
 
@@ -71,6 +72,7 @@ async function start() {
   order = about.deals.flatMap((one, number) => one.tricks.flatMap((trick) => trick.plays.map(([step, seat, card, phase]) => ({ step, seat, card, phase, deal: number, trick }))));
   order.sort((one, other) => one.step - other.step);
   review = null;
+  done.clear();
   $("view").replaceChildren(h("option", { value: "all" }, said("replay.everybody")), ...Array.from({ length: about.num_players }, (_, seat) => h("option", { value: seat }, sentence(about.names[seat]))));
   $("deals").replaceChildren(...about.deals.map((_, number) => h("button", { type: "button", "aria-pressed": "false", onclick: () => toDeal(number) }, `${number + 1}`)));
   $("deals").hidden = about.deals.length < 2;
@@ -83,6 +85,7 @@ async function start() {
   if (job.state === "done") showReview(job.review);
   $("review").hidden = Boolean(here) && job.state === "none"; // a page without a server judges nothing
   await go(at);
+  if (wanted && !here) toReview();
   if (job.state !== "done" && !here && (wanted || job.state !== "none")) await analyse();
 }
 
@@ -276,8 +279,15 @@ async function judge() {
     if (source !== mine) return;
   }
   if (job.state !== "done") throw new Error(said("review.failed"));
+  const waits = $("review").getBoundingClientRect().top < innerHeight;
   showReview(job.review);
   await go(at);
+  if (waits) toReview();
+}
+
+/** Brings the review into sight where the page is long. */
+function toReview() {
+  $("review").scrollIntoView({ block: "nearest", behavior: "instant" });
 }
 
 function showReview(found) {
@@ -329,7 +339,7 @@ async function jump(step) {
 
 /** Shows the position of a mistake as its seat saw it, and lets the person choose another card. */
 async function startRetry(list, number) {
-  retry = { list, at: number, done: new Set(retry?.list.length === list.length ? retry.done : []) };
+  retry = { list, at: number };
   await showRetry();
 }
 
@@ -341,22 +351,23 @@ async function showRetry() {
   at = one.step;
   table.show(about, frame, { motion: false });
   showHand(frame, true);
-  tellRetry(h("b", {}, said("retry.number", { ...one, number: retry.at + 1, all: retry.list.length })), said(one.phase === "lead" ? "retry.led" : "retry.played", { card: about.cards[one.played].words }), said("retry.which"));
+  tellRetry(h("b", {}, said("retry.number", { ...one, number: retry.at + 1, all: retry.list.length })), sentence(does(one.seat, one.phase, about.cards[one.played].name)) + said("words.end"), said("retry.which"));
   for (const each of ["stage", "hand"]) $(each).scrollIntoView({ block: "nearest", behavior: "instant" }); // whole, on a low screen too
 }
 
 function tellRetry(...told) {
-  const { list, done } = retry;
-  const next = list.findIndex((_, number) => number > retry.at && !done.has(number));
-  const rest = next < 0 ? list.findIndex((_, number) => !done.has(number) && number !== retry.at) : next;
+  const { list } = retry;
+  const [found, open] = [done.has(list[retry.at].step), (one, number) => number !== retry.at && !done.has(one.step)];
+  const next = list.findIndex((one, number) => number > retry.at && open(one, number));
+  const rest = next < 0 ? list.findIndex(open) : next;
   const move = (number) => guarded(() => { retry.at = number; return showRetry(); });
   $("retry").replaceChildren(
     h("p", { role: "status" }, ...told),
     h("p", { class: "row" },
-      rest >= 0 ? h("button", { type: "button", class: done.has(retry.at) ? "primary" : null, onclick: () => move(rest) }, said("retry.next")) : null,
+      rest >= 0 ? h("button", { type: "button", class: found ? "primary" : null, onclick: () => move(rest) }, said("retry.next")) : null,
       source.playOn ? h("button", { type: "button", onclick: () => source.playOn(list[retry.at].step, list[retry.at].seat) }, said("replay.play_on")) : null,
-      h("button", { type: "button", class: rest < 0 && done.has(retry.at) ? "primary" : null, onclick: () => guarded(endRetry) }, said("retry.review")),
-      h("span", { class: "progress" }, said("retry.done", { done: done.size, all: list.length }))));
+      h("button", { type: "button", class: rest < 0 && found ? "primary" : null, onclick: () => guarded(endRetry) }, said("retry.review")),
+      h("span", { class: "progress" }, said("retry.done", { done: list.filter((one) => done.has(one.step)).length, all: list.length }))));
   $("retry").hidden = false;
 }
 
@@ -368,7 +379,7 @@ async function tryIt(kind) {
   tellRetry(said("retry.comparing"));
   const found = await source.retry(one.step, about.cards[kind].name);
   if (!retry || retry.at !== asked) return;
-  if (found.gain > found.error) retry.done.add(retry.at);
+  if (found.gain > found.error) done.add(one.step);
   for (const button of $("hand").querySelectorAll(".card")) button.classList.toggle("tried", button.dataset.card === about.cards[kind].name);
   tellRetry(h("b", {}, said("retry.answer", { card: sentence(about.cards[kind].words) })), found.told, found.gain > found.error || found.same ? "" : said("retry.other"));
 }
@@ -378,6 +389,7 @@ async function endRetry() {
   $("retry").hidden = true;
   document.body.classList.remove("retrying");
   await go(at);
+  toReview();
 }
 
 /** The mark of a play for the timeline, if it is judged. */

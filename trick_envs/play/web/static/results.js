@@ -75,7 +75,7 @@ export function showDeal() {
 }
 
 /** The end of a deal; resolves when the person goes on. */
-export function dealOver(scored, shown, last) {
+export function dealOver(last) {
   const { about } = state;
   return new Promise((resolve) => {
     function done() {
@@ -84,8 +84,7 @@ export function dealOver(scored, shown, last) {
       state.goOn = null;
       resolve();
     }
-    about.last_deal = { ...scored, totals: shown.scores };
-    sessionStorage.setItem("deal", `${about.id} ${scored.number}`); // a reload shows it again
+    sessionStorage.setItem("deal", `${about.id} ${about.last_deal.number}`); // a reload shows it again
     renderScore();
     setTimeout(() => {
       if (state.goOn === done) openDeal(said(last ? "page.result" : "result.next_deal"), done);
@@ -100,7 +99,7 @@ export function matchOver({ guarded, again, learning, whole, more }) {
   const { winners } = about;
   const won = winners?.includes(about.seat);
   const title = said(winners === null ? "result.ended" : won ? (winners.length > 1 && !about.teams ? "result.you_share" : "result.you_win") : "result.over");
-  const note = winners === null ? said("result.all_open") : won ? "" : said(winners.length > 1 ? "result.win" : "result.wins", { names: winners.map((seat) => sentence(frame.names[seat])).join(said("words.comma")) });
+  const note = winners === null ? said("result.all_open") : won ? "" : said(winners.length > 1 ? "result.win" : "result.wins", { names: new Intl.ListFormat(document.documentElement.lang).format(winners.map((seat) => sentence(frame.names[seat]))) });
   $("show-result").hidden = false;
   $("stop").disabled = true;
   $("prompt").textContent = sentence(winners === null ? said("result.ended_told") : frame.prompt);
