@@ -19,7 +19,7 @@ from helpers import distributions
 from typer.testing import CliRunner
 
 import trick_envs
-from trick_envs import errors
+from trick_envs import errors, load_game, make_agent
 from trick_envs.cli import app, base, main
 from trick_envs.errors import FolderInUseError, IllegalAction, InputError, InputTypeError, MissingExtraError
 
@@ -67,6 +67,25 @@ def test_what_is_raised_on_purpose_has_the_base_class() -> None:
                     )
     assert len(SOURCES) > 100
     assert not wrong
+
+
+def test_only_a_library_that_is_not_installed_is_said_to_be_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not one that is broken, or whose import Ctrl-C has ended: both are an ``ImportError``."""
+    for path in SOURCES:
+        assert "except ImportError" not in path.read_text(encoding="utf-8"), path
+    for name in [name for name in sys.modules if name.partition(".")[0] == "onnxruntime"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.syspath_prepend(tmp_path)
+    library = tmp_path / "onnxruntime.py"
+    library.write_text("raise ImportError('libstdc++.so.6: version `GLIBCXX_3.4.30` not found')")
+    with pytest.raises(ImportError, match="GLIBCXX") as broken:
+        make_agent("pretrained", load_game("donguri", 3))
+    assert not isinstance(broken.value, MissingExtraError)
+    library.write_text("raise ModuleNotFoundError('No module named onnxruntime', name='onnxruntime')")
+    with pytest.raises(MissingExtraError, match=r"pip install 'trick_envs\[play\]'"):
+        make_agent("pretrained", load_game("donguri", 3))
 
 
 def test_an_error_of_the_user_is_one_line_and_with_traceback_everything(

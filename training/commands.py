@@ -201,7 +201,7 @@ def report(
     """Draw a finished run on one HTML page: strength, learning curves, its past, its best and worst deal."""
     try:
         from training.report.page import draw_report
-    except ImportError as error:
+    except ModuleNotFoundError as error:
         raise MissingExtraError(f"trick report: {error.name} is missing: pip install 'trick_envs[report]'") from None
     target = file or run / "report.html"
     draw_report(run, target, trust)

@@ -13,6 +13,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 import gymnasium
+import pettingzoo
 
 from trick_envs.discovery import game_names, gymnasium_id, version_of
 
@@ -57,12 +58,8 @@ def _register() -> None:
         gymnasium.register(
             gymnasium_id(game, "text"), entry_point="trick_envs.interfaces.text:TextEnv", kwargs={"game": game}
         )
-    try:
-        from pettingzoo import register
-    except ImportError:  # PettingZoo before 1.27 has no registry
-        return
-    for game in new:
-        register(
+    for game in new if hasattr(pettingzoo, "register") else ():  # since PettingZoo 1.27
+        pettingzoo.register(
             "aec", f"trick_envs/{game}-v{version_of(game)}", "trick_envs.interfaces.env:make_env", kwargs={"game": game}
         )
 

@@ -34,7 +34,7 @@ try:
     import onnx
     import onnxscript  # noqa: F401  (torch's exporter needs it)
     import torch
-except ImportError as error:
+except ModuleNotFoundError as error:
     raise MissingExtraError(f"export_policy: {error.name} is missing: pip install 'trick_envs[export]'") from None
 
 POSITIONS = 64  # that the exported file is checked on

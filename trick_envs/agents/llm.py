@@ -494,7 +494,7 @@ def recalled(game: Game, states: States, plays: Events) -> Events:
 def _library() -> Any:
     try:
         import openai
-    except ImportError as missing:
+    except ModuleNotFoundError as missing:
         raise MissingExtraError("llm:… needs openai: pip install 'trick_envs[llm]'") from missing
     return openai
 

@@ -87,7 +87,7 @@ def _session(model: bytes) -> onnxruntime.InferenceSession:
     """An ``onnxruntime`` session of a model, on one thread."""
     try:
         import onnxruntime
-    except ImportError:
+    except ModuleNotFoundError:
         raise MissingExtraError("a policy file needs onnxruntime: pip install 'trick_envs[play]'") from None
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
@@ -224,11 +224,9 @@ class PolicyAgent:
             self._rows_at_once = _rows_at_once(graph, game, self._size)
             self._session = _session(self._content)
             self._try(game)
-        except ImportError:
-            raise
         except (GraphError, PolicyError) as error:
             raise InputError(f"{path}: not a policy of trick_envs: {error}") from error
-        except InputError:
+        except (ImportError, InputError):
             raise
         except Exception as error:  # onnxruntime has many of its own
             raise InputError(f"{path}: not a policy of trick_envs ({_in_a_line(error)})") from error

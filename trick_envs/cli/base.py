@@ -23,7 +23,7 @@ try:
     import typer.core
     from rich.console import Console
     from rich.text import Text
-except ImportError as missing:  # a core install
+except ModuleNotFoundError as missing:  # a core install
     raise SystemExit(
         "the trick command needs typer and rich: pip install 'trick_envs[cli]' ([train], to train)"
     ) from missing

@@ -27,7 +27,7 @@ def peers(
     try:
         import pyspiel
         from open_spiel.python.observation import make_observation
-    except ImportError:
+    except ModuleNotFoundError:
         raise MissingExtraError("the section peers needs OpenSpiel: pip install 'trick_envs[openspiel]'") from None
     theirs = pyspiel.load_game("hearts")
     draw = random.Random(0).random

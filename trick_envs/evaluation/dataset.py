@@ -318,6 +318,6 @@ def _libraries() -> tuple[Any, Any]:
     try:
         import h5py
         import minari
-    except ImportError as missing:
+    except ModuleNotFoundError as missing:
         raise MissingExtraError("datasets need minari: pip install 'trick_envs[minari]'") from missing
     return minari, h5py

@@ -26,7 +26,7 @@ try:
     from openenv.core.env_server.types import Action, ConcurrencyConfig, EnvironmentMetadata, Observation, State
     from starlette.responses import JSONResponse
     from starlette.websockets import WebSocketDisconnect
-except ImportError as missing:
+except ModuleNotFoundError as missing:
     raise MissingExtraError("trick openenv needs OpenEnv: pip install 'trick_envs[openenv]'") from missing
 
 TRAINING = "training"

@@ -39,7 +39,7 @@ def ray_executor(workers: int, address: str) -> Iterator[RayExecutor]:
     prepare(address)
     try:
         import ray
-    except ImportError:
+    except ModuleNotFoundError:
         raise MissingExtraError("--ray needs Ray: pip install 'trick_envs[ray]'") from None
     if address == LOCAL:
         ray.init("local", num_cpus=workers, num_gpus=0, include_dashboard=False, **_QUIET)

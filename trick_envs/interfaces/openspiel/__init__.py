@@ -25,7 +25,7 @@ from trick_envs.errors import MissingExtraError
 
 try:
     import pyspiel  # noqa: F401
-except ImportError as error:
+except ModuleNotFoundError as error:
     raise MissingExtraError("games for OpenSpiel need OpenSpiel: pip install 'trick_envs[openspiel]'") from error
 
 from trick_envs.interfaces.openspiel.game import DealGame, DealObserver, DealState, full, small
