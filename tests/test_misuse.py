@@ -151,6 +151,7 @@ def seeded() -> dict[str, Callable[[Any], Any]]:
         "search": lambda seed: make_agent("pimc:2", game).seed(seed),
         "evaluate": lambda seed: evaluate(game, greedy, greedy, 2, seed),
         "arena": lambda seed: make_plan(game, ["greedy", "random"], 2, None, seed),
+        "sb3": lambda seed: pytest.importorskip("trick_envs.interfaces.sb3").make_vec_env(PEPPER, 2).seed(seed),
     }
 
 
@@ -186,6 +187,96 @@ def test_a_single_environment_wants_a_reset_first() -> None:
     env = gymnasium.make("trick_envs/Donguri-v0", num_players=3).unwrapped
     with pytest.raises(gymnasium.error.ResetNeeded, match="no match is going on: call reset"):
         env.step(0)
+
+
+@pytest.mark.parametrize("raw", [False, True])
+def test_nothing_is_to_be_seen_before_a_reset(raw: bool) -> None:
+    env = make("pepper", 5, raw=raw, render_mode="ansi").unwrapped
+    for look in (env.state, env.render, lambda: env.observe("player_0")):
+        with pytest.raises(AssertionError, match="needs to be called before"):
+            look()
+    for name in ("phase", "states", "agents", "agent_selection"):
+        with pytest.raises(AttributeError, match="cannot be accessed before reset"):
+            getattr(env, name)
+    batch = BatchEnv("pepper", 2, observation="history")
+    vector = gymnasium.make_vec(PEPPER, 2, "vector_entry_point", observation="history")
+    for history in (batch.observe, lambda: batch.history(0, 0), lambda: vector.unwrapped.history(0)):
+        with pytest.raises(gymnasium.error.ResetNeeded, match=r"call reset\(\)"):
+            history()
+
+
+class Stops:
+    """Ctrl-C in the step that clears these rewards."""
+
+    def fill(self, number: float) -> None:
+        raise KeyboardInterrupt
+
+
+def test_a_batch_that_was_stopped_in_mid_step_is_not_whole_because_somebody_looks() -> None:
+    games = BatchEnv("pepper", 2)
+    games.reset(seed=1)
+    rewards, games.rewards = games.rewards, Stops()  # type: ignore[assignment]
+    with pytest.raises(KeyboardInterrupt):
+        games.step(games.action_masks.argmax(axis=1))
+    games.rewards = rewards
+    for call in (games.observe, lambda: games.step([0, 0])):
+        with pytest.raises(gymnasium.error.ResetNeeded, match="has stopped half-way"):
+            call()
+    games.reset(seed=1)
+    games.observe()
+    games.step(games.action_masks.argmax(axis=1))
+
+
+class Spoiling:
+    """A greedy player that keeps the positions that it is asked about, or writes over whatever it is given."""
+
+    name = "spoiling"
+
+    def __init__(self, game: Any, spoils: bool) -> None:
+        self.player, self.spoils, self.kept = make_agent("greedy", game), spoils, []
+
+    def seed(self, seed: int) -> None:
+        """It has no random choices."""
+
+    def act(self, observations: Any, action_masks: Any, states: Any = None) -> Any:
+        actions = self.player.act(observations, action_masks, states)
+        self.kept.append(states)
+        if self.spoils:
+            for given in (observations, action_masks, states.view(np.uint8)):
+                given[:] = 7
+        return actions
+
+
+def test_what_a_player_is_asked_about_is_its_own_to_keep_or_to_change() -> None:
+    game, found = load_game("pepper", 3, 1), []
+    for spoils in (False, True):
+        player = Spoiling(game, spoils)
+        record = play_match("pepper", dict.fromkeys(range(3), player), 5, 3, 1)
+        positions = {kept.tobytes() for kept in player.kept}
+        assert len(positions) == (1 if spoils else sum(len(deal["actions"]) for deal in record["deals"]))
+        shown = [record, evaluate(game, player, make_agent("random", game), 20, 1).margin]
+        env = gymnasium.make(PEPPER, num_players=3, num_deals=1, opponents=player, seat=0)
+        vector = gymnasium.make_vec(
+            PEPPER, 2, "vector_entry_point", num_players=3, num_deals=1, opponents=player, seat=0
+        )
+        shown.append([each.reset(seed=5)[0].tolist() for each in (env, vector)])
+        shown.append([env.step(env.unwrapped.action_masks().argmax())[0].tolist() for _ in range(5)])  # type: ignore[attr-defined]
+        shown.append([vector.step(vector.unwrapped.action_masks().argmax(axis=1))[0].tolist() for _ in range(5)])  # type: ignore[attr-defined]
+        found.append(shown)
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("spec", ["greedy", "pimc:2", "ismcts:4", "pretrained+rollout:2", "pretrained+ismcts:4"])
+def test_a_player_that_computes_on_the_game_wants_the_positions_of_its_game(spec: str) -> None:
+    games, others = BatchEnv("pepper", 2, 5), BatchEnv("pepper", 2, 3)
+    for each in (games, others):
+        each.reset(seed=1)
+    player = make_agent(spec, games.game)
+    for states in (None, others.states, games.states[0], games.states.tolist(), np.zeros(2)):
+        with pytest.raises(
+            InputError, match=r"computes on the game itself|expected the states of games of <pepper for 5>"
+        ):
+            player.act(games.observations, games.action_masks, states)
 
 
 # --- actions --------------------------------------------------------------------------------------------------------
@@ -299,6 +390,8 @@ def test_no_index_leads_to_another_seat_or_game(wrong: Any) -> None:
         lambda: games.game.resample(games.states, wrong, np.random.default_rng(0)),
         lambda: aec.history(wrong),
         lambda: aec.observe(wrong),
+        lambda: aec.observation_space(wrong),
+        lambda: aec.action_space(wrong),
         lambda: make("pepper", 5, render_view=-2 if wrong is None else wrong),
     ]
     if wrong is not None:

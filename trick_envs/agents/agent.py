@@ -9,7 +9,7 @@ from typing import Protocol, TypeAlias, cast
 import numpy as np
 import numpy.typing as npt
 
-from trick_envs.engine.arguments import action_numbers
+from trick_envs.engine.arguments import action_numbers, shown
 from trick_envs.engine.game import Game
 from trick_envs.engine.history import Events
 from trick_envs.engine.state import States
@@ -149,12 +149,14 @@ def checked_agent(agent: object, where: str, only_acts: bool = False) -> Agent:
     return cast(Agent, agent)
 
 
-def required(states: States | None, name: str) -> States:
+def required(states: States | None, game: Game, name: str) -> States:
     """The records, for a player that cannot do without.
 
     Raises:
-        ValueError: if there are none; names the player.
+        ValueError: if there are none, or they are of another game; names the player.
     """
     if states is None:
         raise InputError(f"{name} computes on the game itself: call act(observations, action_masks, env.states)")
+    if getattr(states, "dtype", None) != game.dtype or states.ndim != 1:
+        raise InputError(f"{name}: expected the states of games of {game}, such as env.states, not {shown(states)}")
     return states

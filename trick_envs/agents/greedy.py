@@ -21,7 +21,7 @@ class GreedyAgent:
         """It makes no random choices."""
 
     def act(self, observations: Observations, action_masks: Masks, states: States | None = None) -> Actions:
-        states = required(states, self.name)
+        states = required(states, self.game, self.name)
         actions = np.zeros(len(states), np.int64)
         self.game.kernels.greedy_actions(states, actions)
         return actions

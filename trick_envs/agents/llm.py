@@ -236,7 +236,7 @@ class LLMAgent:
         Raises:
             LLMError: if the server refuses, or is silent in spite of all attempts.
         """
-        states = required(states, self.name)
+        states = required(states, self.game, self.name)
         draws = self._chance.draw(len(states), states)
         actions, alike = np.asarray(action_masks).argmax(axis=1).astype(np.int64), dict[tuple[str, float], list[int]]()
         for i in range(len(states)):

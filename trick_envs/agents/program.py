@@ -99,7 +99,7 @@ class ProgramAgent:
         Raises:
             ProgramError: if it does not answer in time, has ended, or names no legal card. It is ended then.
         """
-        states = required(states, self.name)
+        states = required(states, self.game, self.name)
         draws = self._chance.draw(len(states), states)
         actions = np.zeros(len(states), np.int64)
         for i in range(len(states)):

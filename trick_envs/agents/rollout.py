@@ -114,7 +114,7 @@ class RolloutAgent:
         baselines: Actions | None = None, logits: npt.NDArray[np.float32] | None = None,
     ) -> tuple[Actions, npt.NDArray[np.int64], npt.NDArray[np.float64]]:  # fmt: skip
         """The choices, the candidates ``(B, S)``, and their sums ``(3, B, S)``."""
-        states = required(states, self.name)
+        states = required(states, self.game, self.name)
         candidates = self._candidates(observations, action_masks, states, baselines, logits)
         sums, actions = np.zeros((3, *candidates.shape)), candidates[:, 0].copy()
         open_ = np.flatnonzero((candidates[:, 1:] >= 0).any(axis=1))

@@ -111,7 +111,7 @@ class SearchAgent:
         baselines: Actions | None = None, order: tuple[Events, ...] = (),
     ) -> tuple[Actions, Actions, Records]:  # fmt: skip
         """The choices, the baselines, and what is known of every action, ``(B, WIDTH)`` of ``COMPARISON``."""
-        states = required(states, self.name)
+        states = required(states, self.game, self.name)
         if baselines is None:
             baselines = np.asarray(self._baseline.act(observations, action_masks, states, *order))
         actions, sums = baselines.copy(), np.zeros((len(states), WIDTH), COMPARISON)

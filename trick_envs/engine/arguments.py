@@ -38,7 +38,7 @@ class UnknownRenderMode(InputError, InputTypeError):
 
 def check_render_mode(render_mode: Any, known: Sequence[str]) -> None:
     """Raises ``UnknownRenderMode`` unless the mode is ``None`` or one of those known."""
-    if render_mode is not None and render_mode not in known:
+    if render_mode is not None and (not isinstance(render_mode, str) or render_mode not in known):
         *others, last = map(repr, (None, *known))
         raise UnknownRenderMode(f"render_mode: expected {', '.join(others)} or {last}, not {render_mode!r}")
 
@@ -61,7 +61,7 @@ def action_number(action: Any) -> int:
         return int(action)
     array = _whole_numbers(action)
     if array is None or array.size != 1:
-        raise InvalidAction(f"action: expected one whole number, such as 3 or np.array([3]), not {_shown(action)}")
+        raise InvalidAction(f"action: expected one whole number, such as 3 or np.array([3]), not {shown(action)}")
     return int(array.item())
 
 
@@ -101,10 +101,10 @@ def _array(given: Any) -> npt.NDArray[Any] | None:
 
 def _described(given: Any) -> str:
     array = _array(given)
-    return _shown(given) if array is None else f"shape {array.shape} of {array.dtype}"
+    return shown(given) if array is None else f"shape {array.shape} of {array.dtype}"
 
 
-def _shown(given: Any) -> str:
+def shown(given: Any) -> str:
     """Something in a line of a message."""
     try:
         text = " ".join(repr(given).split())
@@ -124,7 +124,7 @@ def whole_number(number: Any, low: int, high: float, name: str, what: str = "a w
     """
     if not is_whole(number, low, high):
         span = f"{low} or more" if high == math.inf else f"{low:,} to {high:,}"
-        raise InputError(f"{name}: expected {what} of {span}, not {_shown(number)}")
+        raise InputError(f"{name}: expected {what} of {span}, not {shown(number)}")
     return int(number)
 
 
@@ -138,7 +138,7 @@ def seat_or_agent(seat: Any, players: int) -> int:
     named = {f"player_{number}": number for number in range(players)}
     number = named.get(seat) if isinstance(seat, str) else seat
     if not is_whole(number, 0, players - 1):
-        raise InputError(f"seat: expected a seat of 0 to {players - 1} or an agent, not {_shown(seat)}")
+        raise InputError(f"seat: expected a seat of 0 to {players - 1} or an agent, not {shown(seat)}")
     return int(number or 0)
 
 
@@ -150,7 +150,7 @@ def seat_numbers(seats: npt.ArrayLike, players: int, count: int) -> npt.NDArray[
     """
     array = _whole_numbers(seats)
     if array is None or array.shape not in ((), (count,)) or not ((array >= 0) & (array < players)).all():
-        raise InputError(f"seats: expected seats of 0 to {players - 1}, one or {count}, not {_shown(seats)}")
+        raise InputError(f"seats: expected seats of 0 to {players - 1}, one or {count}, not {shown(seats)}")
     return np.broadcast_to(array, (count,)).astype(np.int64)
 
 
@@ -169,7 +169,7 @@ def number_among(word: str, words: Sequence[str], name: str) -> int:
     Raises:
         ValueError: if it is none of them; names the argument and all words.
     """
-    if word not in words:
+    if not isinstance(word, str) or word not in words:
         raise InputError(f"{name}: expected one of {', '.join(map(repr, words))}, not {word!r}")
     return words.index(word)
 

@@ -130,17 +130,24 @@ class BatchEnv(OwnArrays, Interruptible):
         self._share(self.num_envs, lambda at: self.game.kernels.reset_batch(states[at], self._template, drawn[at]))
         if self._log is not None:
             self._log.begin_matches(states, self._all)
-        self.observe()
+        self._observe()
         self.rewards[:] = 0
         self.terminated[:] = False
 
-    @whole
     def observe(self) -> None:
         """Recomputes observations, masks and seats, after a change to ``states``.
 
         Raises:
+            ResetNeeded: if there is no match in one of them, or Ctrl-C has stopped the step before.
             ValueError: if the game's ``features`` does not write as many numbers as its ``blocks`` have.
         """
+        self._needs_complete()
+        if not self._states["num_deals"].all():
+            raise ResetNeeded("call reset() before observe()")
+        self._observe()
+
+    @whole
+    def _observe(self) -> None:
         self._allowed_known = False
         written = self._share(
             self.num_envs,

@@ -22,7 +22,7 @@ from trick_envs.engine.history import HIDDEN_CARD, Events, is_hidden
 from trick_envs.engine.kernels.seats import NOTED
 from trick_envs.engine.observation import Block, Layout
 from trick_envs.engine.state import FOLLOW, LEAD, OVER, Numbers, States
-from trick_envs.errors import InputError
+from trick_envs.errors import InputError, ResetNeeded
 
 OBSERVATIONS = ("position", "history")
 MOST = 127  # what an int8 can hold
@@ -34,7 +34,7 @@ def with_history(observation: str) -> bool:
     Raises:
         ValueError: if there is no such kind of observation.
     """
-    if observation not in OBSERVATIONS:
+    if not isinstance(observation, str) or observation not in OBSERVATIONS:
         raise InputError(f"observation: expected {' or '.join(map(repr, OBSERVATIONS))}, not {observation!r}")
     return observation == "history"
 
@@ -195,8 +195,14 @@ class PlayLog(NotedPlays):
         return found
 
     def deals(self, i: int) -> list[Deal]:
-        """The deals of the running match in game ``i``."""
+        """The deals of the running match in game ``i``.
+
+        Raises:
+            ResetNeeded: if there is none.
+        """
         starts = self._starts[i]
+        if not starts:
+            raise ResetNeeded(f"game {i}: no match is going on: call reset() first")
         ends = [*(first for first, _, _ in starts[1:]), int(self.length[i])]
         events = self.array[i].tolist()
         return [

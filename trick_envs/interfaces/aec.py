@@ -37,6 +37,7 @@ _ONLY_AFTER_RESET = frozenset(
         "agent_selection",
         "agents",
         "_cumulative_rewards",
+        "_states",
     }
 )
 Action: TypeAlias = int | np.integer | npt.NDArray[np.integer] | None  # ``None`` is the dead step
@@ -132,11 +133,11 @@ class RawEnv(AECEnv[str, Observation, int | None]):
 
     def observation_space(self, agent: str) -> spaces.Dict:
         """The space of an agent's observation: the same object at every call."""
-        return self.observation_spaces[agent]
+        return self.observation_spaces[self.possible_agents[self._seats[agent]]]
 
     def action_space(self, agent: str) -> spaces.Discrete:
         """The space of an agent's actions: the same object at every call."""
-        return self.action_spaces[agent]
+        return self.action_spaces[self.possible_agents[self._seats[agent]]]
 
     def reset(self, seed: int | None = None, options: Mapping[str, object] | None = None) -> None:
         """Starts a match.
@@ -294,12 +295,16 @@ class RawEnv(AECEnv[str, Observation, int | None]):
 
     def state(self) -> npt.NDArray[np.float32]:
         """The position with all hidden information: ``(S,) float32`` (``game.state_layout`` says what is where)."""
+        if self._match is None:
+            EnvLogger.error_state_before_reset()
         out = np.zeros(self.game.state_layout.size, np.int8)
         self.game.kernels.write_full_state(self._states, 0, out)
         return out.astype(np.float32)
 
     def render(self) -> Rendered:
         """The table: text in mode ``"ansi"``, ``(600, 800, 3) uint8`` in ``"rgb_array"``; ``"human"`` shows it."""
+        if self._match is None:
+            EnvLogger.error_render_before_reset()
         if self.render_mode is None:
             no_render_mode()
             return None
@@ -477,7 +482,7 @@ class _OnlyAfterReset:
         self._name = name
 
     def __get__(self, env: RawEnv | None, kind: type[RawEnv] | None = None) -> NoReturn:
-        raise AttributeError(f"{self._name} cannot be accessed before reset")
+        raise AttributeError(f"{self._name.lstrip('_')} cannot be accessed before reset")
 
 
 for _name in _ONLY_AFTER_RESET:

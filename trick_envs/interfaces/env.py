@@ -9,8 +9,6 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-import numpy as np
-import numpy.typing as npt
 from pettingzoo.utils.env import AECIterable, AECIterator
 from pettingzoo.utils.env_logger import EnvLogger
 
@@ -19,7 +17,6 @@ from trick_envs.engine.registry import arguments_of, game_type, load_game
 from trick_envs.errors import InvalidAction
 from trick_envs.interfaces.aec import Action, Observation, RawEnv
 from trick_envs.interfaces.describe import describe_arguments, describe_game
-from trick_envs.interfaces.rendering import Rendered
 
 E = TypeVar("E", bound=RawEnv)
 
@@ -68,16 +65,6 @@ class Env(RawEnv):
         if not 0 <= number < self.game.num_actions:
             raise InvalidAction(f"action is not in action space: 0 to {self.game.num_actions - 1}, not {action!r}")
         return number
-
-    def state(self) -> npt.NDArray[np.float32]:
-        if self._match is None:
-            EnvLogger.error_state_before_reset()
-        return super().state()
-
-    def render(self) -> Rendered:
-        if self._match is None:
-            EnvLogger.error_render_before_reset()
-        return super().render()
 
     def agent_iter(self, max_iter: int = 2**63) -> AECIterable[str, Observation, int | None]:
         if self._match is None:

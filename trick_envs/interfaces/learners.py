@@ -17,7 +17,7 @@ from trick_envs.engine.kernels.seats import END_MATCH, RAISE, UNFINISHED, SeatGa
 from trick_envs.engine.play_log import NotedPlays, PlayLog, layout_of, with_history
 from trick_envs.engine.positions import why_illegal
 from trick_envs.engine.rng import fresh_seed
-from trick_envs.engine.state import OVER, Bytes, Numbers, States, Streams
+from trick_envs.engine.state import OVER, Bytes, Numbers, Streams
 from trick_envs.errors import IllegalAction
 from trick_envs.interfaces.illegal_penalty import illegal_warning, worst_total
 from trick_envs.interfaces.masking import Masking, Vectors
@@ -123,7 +123,7 @@ class Learners(OwnArrays):
 
     def check(self, rows: Numbers, actions: Numbers, name: str = "game {}: ") -> None:
         """Raises ``IllegalAction`` for the first illegal one of these actions, if that is what it does."""
-        if self._illegal == RAISE and (wrong := self._wrong(self.states, rows, actions)) is not None:
+        if self._illegal == RAISE and (wrong := self._wrong(rows, actions)) is not None:
             i, reason = wrong
             raise IllegalAction(name.format(i) + reason)
 
@@ -178,13 +178,13 @@ class Learners(OwnArrays):
 
     # --- inside --------------------------------------------------------------------------------------------------
 
-    def _wrong(self, states: States, rows: Numbers, actions: Numbers) -> tuple[int, str] | None:
+    def _wrong(self, rows: Numbers, actions: Numbers) -> tuple[int, str] | None:
         """The first of these games whose action is not legal, and why; ``None`` if all are."""
-        wrong = self._first_illegal(states, rows, actions)
+        wrong = self._first_illegal(self.states, rows, actions)
         if wrong < 0:
             return None
         i = int(rows[wrong])
-        return i, why_illegal(self.game, states[i : i + 1], int(actions[wrong]))
+        return i, why_illegal(self.game, self.states[i : i + 1], int(actions[wrong]))
 
     def _play(self, rows: Numbers, actions: Numbers, rewards: npt.NDArray[np.float64]) -> None:
         while True:
@@ -214,9 +214,9 @@ class Learners(OwnArrays):
         seats, log = self.states["seat"].astype(np.int64), self.log
         observations, masks = self.observe(rows, seats)
         plays = None if log is None else lambda: log.plays(rows, seats[rows])
-        states = self.states if self.count == 1 else self.states[rows]
-        actions = self.opponents.act(number, observations, masks, states, plays)
-        if (wrong := self._wrong(states, self.all[: len(rows)], actions)) is not None:
+        # The positions are its own: it may change or keep them.
+        actions = self.opponents.act(number, observations, masks, self.states[rows], plays)
+        if (wrong := self._wrong(rows, actions)) is not None:
             raise IllegalAction(f"opponent {self.opponents.names[number]}: {wrong[1]}")
         return actions
 

@@ -54,7 +54,7 @@ class Rendering:
         check_render_mode(mode, modes)
         if mode == "rgb_array" and find_spec("PIL") is None:
             raise NoPillow("render_mode='rgb_array' needs Pillow: pip install 'trick_envs[render]'", name="PIL")
-        if not (view is None or view == ALL):
+        if not (view is None or (isinstance(view, str) and view == ALL)):
             seat_number(view, game.num_players, "render_view", "'all' or a seat")
         self.mode, self.view = mode, view
         self._window: Window | None = None

@@ -23,7 +23,7 @@ from stable_baselines3.common.vec_env import VecEnv, VecMonitor
 
 from trick_envs.engine.arguments import action_numbers, whole_number
 from trick_envs.engine.interrupts import Interruptible, whole
-from trick_envs.engine.rng import checked_seed
+from trick_envs.engine.rng import checked_seed, game_seeds
 from trick_envs.errors import IllegalAction, InputError, ResetNeeded
 from trick_envs.interfaces.vector import VectorSeatEnv
 
@@ -56,6 +56,17 @@ class SeatVecEnv(Interruptible, VecEnv):
     def __repr__(self) -> str:
         game = self.games.game
         return f"<SeatVecEnv of {self.num_envs} x {game.name} for {game.num_players} players>"
+
+    def seed(self, seed: int | None = None) -> list[int | None]:
+        """Game ``i`` gets ``seed + i`` with the next ``reset``; ``None`` draws a seed.
+
+        Raises:
+            ValueError: if it is no seed.
+        """
+        if seed is None:
+            return list(super().seed())
+        self._seeds = game_seeds(checked_seed(seed), self.num_envs)
+        return self._seeds
 
     def reset(self) -> Any:
         """Starts a match in every game; returns the observations."""

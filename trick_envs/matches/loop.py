@@ -70,13 +70,14 @@ def finish_match(match: Match, agents: Mapping[int, Agent]) -> None:
 def choose_action(match: Match, agent: Agent | HistoryAgent) -> int:
     """The action that a player names for the seat to act."""
     game, (observation, mask) = match.game, observe(match.game, match.states, match.seat)
+    states = match.states.copy()  # its own: it may change or keep them
     if not takes_history(agent):
-        return int(ask(agent, game, observation[None], mask[None], match.states)[0])
+        return int(ask(agent, game, observation[None], mask[None], states)[0])
     log, seen = match.log(), np.zeros((1, history_layout(game).size), np.float32)
     seen[0, : len(observation)] = observation
     row, seat = np.zeros(1, np.int64), np.array([match.seat])
     log.write(row, seat, seen)
-    return int(ask(agent, game, seen, mask[None], match.states, lambda: log.plays(row, seat))[0])
+    return int(ask(agent, game, seen, mask[None], states, lambda: log.plays(row, seat))[0])
 
 
 def choose_actions(
