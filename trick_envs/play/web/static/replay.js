@@ -339,19 +339,17 @@ async function jump(step) {
 
 /** Shows the position of a mistake as its seat saw it, and lets the person choose another card. */
 async function startRetry(list, number) {
-  retry = { list, at: number };
-  await showRetry();
-}
-
-async function showRetry() {
-  const one = retry.list[retry.at];
+  const one = list[number];
   run(false);
-  document.body.classList.add("retrying");
+  const mine = ++asking;
   const frame = await source.step(one.step, one.seat);
+  if (mine !== asking) return;
+  retry = { list, at: number }; // not earlier: until then the cards of the mistake before can be chosen
   at = one.step;
+  document.body.classList.add("retrying");
   table.show(about, frame, { motion: false });
   showHand(frame, true);
-  tellRetry(h("b", {}, said("retry.number", { ...one, number: retry.at + 1, all: retry.list.length })), sentence(does(one.seat, one.phase, about.cards[one.played].name)) + said("words.end"), said("retry.which"));
+  tellRetry(h("b", {}, said("retry.number", { ...one, number: number + 1, all: list.length })), sentence(does(one.seat, one.phase, about.cards[one.played].name)) + said("words.end"), said("retry.which"));
   for (const each of ["stage", "hand"]) $(each).scrollIntoView({ block: "nearest", behavior: "instant" }); // whole, on a low screen too
 }
 
@@ -360,11 +358,10 @@ function tellRetry(...told) {
   const [found, open] = [done.has(list[retry.at].step), (one, number) => number !== retry.at && !done.has(one.step)];
   const next = list.findIndex((one, number) => number > retry.at && open(one, number));
   const rest = next < 0 ? list.findIndex(open) : next;
-  const move = (number) => guarded(() => { retry.at = number; return showRetry(); });
   $("retry").replaceChildren(
     h("p", { role: "status" }, ...told),
     h("p", { class: "row" },
-      rest >= 0 ? h("button", { type: "button", class: found ? "primary" : null, onclick: () => move(rest) }, said("retry.next")) : null,
+      rest >= 0 ? h("button", { type: "button", class: found ? "primary" : null, onclick: () => guarded(() => startRetry(list, rest)) }, said("retry.next")) : null,
       source.playOn ? h("button", { type: "button", onclick: () => source.playOn(list[retry.at].step, list[retry.at].seat) }, said("replay.play_on")) : null,
       h("button", { type: "button", class: rest < 0 && found ? "primary" : null, onclick: () => guarded(endRetry) }, said("retry.review")),
       h("span", { class: "progress" }, said("retry.done", { done: list.filter((one) => done.has(one.step)).length, all: list.length }))));
