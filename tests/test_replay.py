@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import json
+import operator
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -118,6 +120,33 @@ def broken(change: str) -> dict[str, Any]:
 def test_a_record_that_breaks_a_rule_is_refused_and_says_where(change: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         replay(broken(change))
+
+
+ODD = [None, True, -1, 2**70, float("nan"), "x" * 5000, "\u202e\ud800", [], {}]
+DEEP = [
+    ("deals", 0, "actions", 3),
+    ("deals", 0, "actions", 3, 0),
+    ("deals", 0, "actions", 3, 1),
+    ("deals", 0, "hands", 1),
+]
+
+
+@pytest.mark.parametrize("odd", ODD, ids=lambda odd: ascii(odd)[:20])
+def test_whatever_stands_in_a_record_is_told_in_a_line_that_can_be_printed(odd: Any) -> None:
+    """``True`` was taken for 1, and thousands of letters or half a letter were in the message as they were."""
+    whole = greedy_match("donguri", 3, num_deals=1)
+    paths = [(key,) for key in whole] + [("deals", 0, key) for key in whole["deals"][0]] + DEEP
+    for path in paths:
+        record = json.loads(json.dumps(whole))
+        place = reduce(operator.getitem, path[:-1], record)
+        before, place[path[-1]] = place[path[-1]], odd
+        try:
+            replay(record)
+        except InputError as error:
+            assert str(error).isprintable()  # noqa: PT017
+            assert len(str(error)) < 600  # noqa: PT017
+        else:
+            assert (before, type(before)) == (odd, type(odd)) or path in [("num_deals",), ("seed",)]
 
 
 @pytest.mark.parametrize("change", ["score of the match", "winners", "deal without dealer", "deal without score"])

@@ -46,3 +46,12 @@ class MissingExtraError(TrickEnvsError, ImportError):
 
 class FolderInUseError(TrickEnvsError, RuntimeError):
     """Another process writes into the same folder."""
+
+
+def shown(given: object) -> str:
+    """Something that is told in a message: in a line, of 201 letters at most."""
+    try:
+        text = " ".join(repr(given).split())
+    except Exception:  # an integer of more than 4,300 digits, or whatever another class raises
+        return f"a {type(given).__name__}"
+    return text if len(text) <= 200 else f"{text[:200]}…"

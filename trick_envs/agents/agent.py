@@ -9,11 +9,11 @@ from typing import Protocol, TypeAlias, cast
 import numpy as np
 import numpy.typing as npt
 
-from trick_envs.engine.arguments import action_numbers, shown
+from trick_envs.engine.arguments import action_numbers
 from trick_envs.engine.game import Game
 from trick_envs.engine.history import Events
 from trick_envs.engine.state import States
-from trick_envs.errors import InputError, InputTypeError
+from trick_envs.errors import InputError, InputTypeError, shown
 
 Actions: TypeAlias = npt.NDArray[np.int64]
 Observations: TypeAlias = npt.NDArray[np.float32 | np.int8]  # the same numbers: environments have floats, batches bytes

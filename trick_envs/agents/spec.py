@@ -35,7 +35,7 @@ from trick_envs.agents.random import RandomAgent
 from trick_envs.discovery import AGENTS, load_point, plug_ins
 from trick_envs.engine.game import Game
 from trick_envs.engine.rng import checked_seed
-from trick_envs.errors import InputError, InputTypeError, TrickEnvsError
+from trick_envs.errors import InputError, InputTypeError, TrickEnvsError, shown
 
 METHODS = ("pimc", "ismcts", "cheat")
 PROGRAM = "program:"
@@ -90,7 +90,7 @@ def parse_spec(text: str) -> Spec:
         ValueError: for an invalid search, or one that lacks the policy it needs; lists what is allowed.
     """
     if not isinstance(text, str):
-        raise InputTypeError(f"expected a player's spec, such as 'greedy' or the path of a policy, not {text!r}")
+        raise InputTypeError(f"expected a player's spec, such as 'greedy' or the path of a policy, not {shown(text)}")
     if text.startswith((PROGRAM, LLM)):
         return Spec(text)
     two = ".onnx+" in text or text.startswith(f"{PRETRAINED}+")
@@ -104,11 +104,11 @@ def parse_spec(text: str) -> Spec:
     found = _SEARCH.fullmatch(search)
     if found is None or not _EFFORT.fullmatch(found[2] or "") or not 1 <= int(found[2]) <= MAX_EFFORT:
         allowed = ", ".join(f"'{one}:N'" for one in (*METHODS, "search", *([ROLLOUT] if plus else [])))
-        raise InputError(f"{search!r} is no search: expected {allowed}, N from 1 to {MAX_EFFORT:,}")
+        raise InputError(f"{shown(search)} is no search: expected {allowed}, N from 1 to {MAX_EFFORT:,}")
     if plus and policy is None:
-        raise InputError(f"{base!r} is no policy that a search can start from: expected 'PATH.onnx+{search}'")
+        raise InputError(f"{shown(base)} is no policy that a search can start from: expected 'PATH.onnx+{search}'")
     if found[1] == ROLLOUT and policy is None:
-        raise InputError(f"{search!r} needs a policy that plays on: expected 'PATH.onnx+{search}'")
+        raise InputError(f"{shown(search)} needs a policy that plays on: expected 'PATH.onnx+{search}'")
     return Spec(text, policy, sample, BEST_METHOD if found[1] == "search" else found[1], int(found[2]))
 
 
@@ -121,8 +121,8 @@ def runs_code(spec: str) -> bool:
 def not_trusted(spec: str, where: str) -> str:
     """Why a player that runs code is refused: it is named in ``where``, such as ``"a config"``."""
     return (
-        f"{spec!r} runs a program or a Python function, or calls a service, which {where} from a stranger must not do: "
-        "give --trust if you trust this one"
+        f"{shown(spec)} runs a program or a Python function, or calls a service, which {where} from a stranger must "
+        "not do: give --trust if you trust this one"
     )
 
 
@@ -191,9 +191,9 @@ def _from_outside(spec: str, game: Game, seed: int) -> Agent:
     if factory is None:
         others = "".join(f", {name!r}" for name in sorted(plug_ins(AGENTS)))
         raise InputError(
-            f"{spec!r} is no player: expected 'random', 'greedy'{others}, a search such as 'pimc:100', a path to a "
-            "policy.onnx or 'pretrained' (':sample' behind it draws from its distribution instead of playing its best "
-            "action, '+ismcts:100' searches), 'program:PATH', 'llm:MODEL@URL', or 'package.module:function'"
+            f"{shown(spec)} is no player: expected 'random', 'greedy'{others}, a search such as 'pimc:100', a path to "
+            "a policy.onnx or 'pretrained' (':sample' behind it draws from its distribution instead of playing its "
+            "best action, '+ismcts:100' searches), 'program:PATH', 'llm:MODEL@URL', or 'package.module:function'"
         )
     try:
         agent = factory(game, seed)
@@ -213,5 +213,5 @@ def _plug_in(spec: str) -> Callable[[Game, int], object] | None:
         point = EntryPoint(name=spec, value=spec, group=AGENTS)
     found = load_point(point)
     if not callable(found) or not takes_two(found):
-        raise InputError(f"{spec!r}: expected a function (game, seed) -> agent, not {found!r}")
+        raise InputError(f"{shown(spec)}: expected a function (game, seed) -> agent, not {shown(found)}")
     return found

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trick_envs.engine.kernels.playing import REWARDS
-from trick_envs.errors import InputError, InputTypeError, InvalidAction
+from trick_envs.errors import InputError, InputTypeError, InvalidAction, shown
 
 # What other libraries call our arguments, as far as the names are too different for ``get_close_matches``.
 _OTHER_NAMES = {
@@ -102,15 +102,6 @@ def _array(given: Any) -> npt.NDArray[Any] | None:
 def _described(given: Any) -> str:
     array = _array(given)
     return shown(given) if array is None else f"shape {array.shape} of {array.dtype}"
-
-
-def shown(given: Any) -> str:
-    """Something in a line of a message."""
-    try:
-        text = " ".join(repr(given).split())
-    except Exception:  # an integer of more than 4,300 digits, or whatever another class raises
-        return f"a {type(given).__name__}"
-    return text if len(text) <= 200 else f"{text[:200]}…"
 
 
 MOST_GAMES = 2**31 - 1  # of one batch: NumPy has no array for many more, and says so in its own words

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from trick_envs.engine.build import rule
 from trick_envs.engine.intrinsics import lowest_bit, popcount
-from trick_envs.errors import InputError
+from trick_envs.errors import InputError, shown
 
 # Why 54 bits of a word of 64: two words then hold the 108 cards of two packs with jokers, each pack in one of them, so
 # that the second copy of a card is the same bit of the other word. And no bit of a card is ever the sign of an
@@ -204,7 +204,7 @@ class Deck:
         kind = self._kinds.get(text.strip().upper()) if isinstance(text, str) else None
         if kind is None:
             raise InputError(
-                f"{text!r} is no card of this deck: write a rank ({' '.join(self.ranks)}) "
+                f"{shown(text)} is no card of this deck: write a rank ({' '.join(self.ranks)}) "
                 f"and then a suit ({' '.join(self.suits)}), such as {self.names[-1]!r}"
             )
         return kind

@@ -16,7 +16,7 @@ from trick_envs.engine.arguments import is_whole, unknown_argument, whole_number
 from trick_envs.engine.declaration import MAX_DEALS, wrong
 from trick_envs.engine.game import GAMES_BY_NAME, Game, GameType
 from trick_envs.engine.state import MAX_PLAYERS
-from trick_envs.errors import InputError, InputTypeError, TrickEnvsError
+from trick_envs.errors import InputError, InputTypeError, TrickEnvsError, shown
 
 __all__ = ["all_games", "game_names", "game_type", "load_game", "load_game_again", "load_game_for"]
 
@@ -30,7 +30,7 @@ def game_type(name: str) -> GameType:
         TypeError: if an installed plug-in is not a game of this name.
     """
     if (declared := declaration_of(name)) is None:
-        raise InputError(f"there is no game {name!r}: choose one of {', '.join(game_names())}")
+        raise InputError(f"there is no game {shown(name)}: choose one of {', '.join(game_names())}")
     found = load_point(declared)
     if not isinstance(found, GameType) or found.name != name:
         raise InputTypeError(f"{name}: expected a GameType with this name, not {found!r}")
@@ -70,15 +70,15 @@ def load_game(name: str, num_players: int | None = None, num_deals: int | None =
     players = found.default_players if num_players is None else num_players
     if not is_whole(players, 1, MAX_PLAYERS) or players not in found.players:
         allowed = " or ".join(map(str, found.players))
-        raise InputError(f"num_players: {name} is for {allowed} players, not {num_players!r}")
+        raise InputError(f"num_players: {name} is for {allowed} players, not {shown(num_players)}")
     if num_deals is not None:
         num_deals = whole_number(num_deals, 1, MAX_DEALS, "num_deals", "None or a whole number")
     for option, value in options.items():
         if option not in found.options:
             known = ", ".join(found.options) or "none"
-            raise InputTypeError(f"{name} has no option {option!r} (its options: {known})")
+            raise InputTypeError(f"{name} has no option {shown(option)} (its options: {known})")
         if not isinstance(value, (bool, np.bool_)):
-            raise InputError(f"{option}: expected True or False, not {value!r}")
+            raise InputError(f"{option}: expected True or False, not {shown(value)}")
     chosen = {option: bool(options.get(option, default)) for option, default in found.options.items()}
     return load_game_again(name, int(players), num_deals, tuple(chosen.items()))
 

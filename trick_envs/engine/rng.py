@@ -14,7 +14,7 @@ import numpy.typing as npt
 from trick_envs.engine.build import rule
 from trick_envs.engine.intrinsics import GOLDEN, MIX_1, MIX_2, scale_bits, splitmix
 from trick_envs.engine.state import State, States, Streams
-from trick_envs.errors import InputError
+from trick_envs.errors import InputError, shown
 
 MAX_SEED = 2**64 - 1
 SEED_BITS = 53  # seeds drawn from the stream are exact in JSON
@@ -97,7 +97,7 @@ def checked_seed(seed: Any, bits: int = 64) -> int:
     """
     whole = isinstance(seed, (int, np.integer)) and not isinstance(seed, (bool, np.bool_, np.timedelta64))
     if not whole or not 0 <= int(seed) < 2**bits:
-        raise InputError(f"seed: expected a whole number of 0 to 2**{bits} - 1, not {seed!r}")
+        raise InputError(f"seed: expected a whole number of 0 to 2**{bits} - 1, not {shown(seed)}")
     return int(seed)
 
 
@@ -116,7 +116,7 @@ def game_seeds(seed: Any, count: int, some: bool = False) -> list[Any]:
         first = checked_seed(seed)
         return [(first + i) % (MAX_SEED + 1) for i in range(count)]
     if not isinstance(seed, (Sequence, np.ndarray)) or isinstance(seed, (str, bytes)) or np.ndim(seed) != 1:
-        raise InputError(f"seed: expected a whole number, or one for each of {count} games, not {seed!r}")
+        raise InputError(f"seed: expected a whole number, or one for each of {count} games, not {shown(seed)}")
     if len(seed) != count:
         raise InputError(f"seed: expected {count} seeds, one per game, not {len(seed)}")
     return [None if one is None and some else checked_seed(one) for one in seed]

@@ -18,7 +18,7 @@ from trick_envs.engine.deal import Deal, Plays, Trick, ends_trick
 from trick_envs.engine.game import Game
 from trick_envs.engine.history import is_hidden
 from trick_envs.engine.state import KEEP, States, copy_states
-from trick_envs.errors import IllegalAction, InputError
+from trick_envs.errors import IllegalAction, InputError, shown
 from trick_envs.matches.match import Match
 from trick_envs.view import TableView, table_view
 from trick_envs.view.messages import said, spoken
@@ -247,7 +247,9 @@ def replayed(match: Match, deals: Sequence[Deal]) -> Iterator[Play]:
             if match.over or len(match.deals) != number:
                 raise InputError(f"{where}: the deal was over before it")
             if seat != match.seat:
-                raise InputError(f"{where}: it is player_{match.seat}'s turn to {match.phase}, not player_{seat}'s")
+                raise InputError(
+                    f"{where}: it is player_{match.seat}'s turn to {match.phase}, not player_{shown(seat)}'s"
+                )
             try:
                 done = play(match, action)
             except IllegalAction as error:
@@ -255,7 +257,7 @@ def replayed(match: Match, deals: Sequence[Deal]) -> Iterator[Play]:
             yield done
         score = match.deals[number - 1].score
         if score != deal.score:
-            raise InputError(f"deal {number}: the record says the score is {deal.score}, the cards say {score}")
+            raise InputError(f"deal {number}: the record says the score is {shown(deal.score)}, the cards say {score}")
 
 
 def plays_of(match: Match) -> Iterator[Play]:

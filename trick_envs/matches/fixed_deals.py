@@ -10,7 +10,7 @@ from trick_envs.engine.arguments import seat_number
 from trick_envs.engine.deal import BY_THE_RULES, Deal
 from trick_envs.engine.game import Game
 from trick_envs.engine.state import States
-from trick_envs.errors import InputError
+from trick_envs.errors import InputError, shown
 
 
 def deal_given(game: Game, states: States, given: Sequence[Deal], number: int) -> None:
@@ -39,13 +39,13 @@ def read_deals(game: Game, deals: object, where: str = "options['deals']") -> li
         ValueError: for an invalid deal; names the wrong card, and ``where``.
     """
     if isinstance(deals, (str, Mapping)) or not isinstance(deals, Sequence):
-        raise InputError(f"{where}: expected a list of deals, not {deals!r}")
+        raise InputError(f"{where}: expected a list of deals, not {shown(deals)}")
     return [_read_deal(game, deal, f"{where}[{number}]") for number, deal in enumerate(deals)]
 
 
 def _read_deal(game: Game, deal: object, where: str) -> Deal:
     if not isinstance(deal, Mapping) or not isinstance(deal.get("hands"), Sequence):
-        raise InputError(f"{where}: expected a dict with 'hands' (and 'dealer', 'stock'), not {deal!r}")
+        raise InputError(f"{where}: expected a dict with 'hands' (and 'dealer', 'stock'), not {shown(deal)}")
     hands, stock = deal["hands"], deal.get("stock") or []
     if len(hands) != game.num_players:
         raise InputError(f"{where}: expected {game.num_players} hands, not {len(hands)}")

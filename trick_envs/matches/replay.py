@@ -9,7 +9,7 @@ from trick_envs.engine.deal import Deal
 from trick_envs.engine.game import Game
 from trick_envs.engine.registry import load_game
 from trick_envs.engine.rng import checked_seed
-from trick_envs.errors import InputError
+from trick_envs.errors import InputError, shown
 from trick_envs.matches.events import Play, replayed
 from trick_envs.matches.fixed_deals import read_deals
 from trick_envs.matches.match import Match
@@ -54,10 +54,10 @@ def _read_played(game: Game, deal: Mapping[str, Any], where: str) -> Deal:
             raise InputError(f"{where}: the deal of a record has {key!r}, and this one has not")
     listed, actions = deal["actions"], list[tuple[int, int]]()
     if not isinstance(listed, (list, tuple)):
-        raise InputError(f"{where}: expected 'actions', a list of [seat, card], not {listed!r}")
+        raise InputError(f"{where}: expected 'actions', a list of [seat, card], not {shown(listed)}")
     for count, action in enumerate(listed, 1):
         if not isinstance(action, (list, tuple)) or len(action) != 2:
-            raise InputError(f"{where}, play {count}: expected [seat, card], not {action!r}")
+            raise InputError(f"{where}, play {count}: expected [seat, card], not {shown(action)}")
         try:
             actions.append((action[0], game.deck.parse(action[1])))
         except ValueError as error:
@@ -79,14 +79,13 @@ def _check_same(told: object, found: object, where: str) -> None:
     elif isinstance(found, list) and isinstance(told, (list, tuple)) and len(found) == len(told):
         for number, (one, other) in enumerate(zip(told, found, strict=True)):
             _check_same(one, other, f"{where}[{number}]")
-    elif told != found:
+    elif told != found or isinstance(told, bool) != isinstance(found, bool):  # true is no 1
         raise InputError(f"{where} says {_short(told)}, but the cards say {_short(found)}")
 
 
 def _short(value: object) -> str:
     """A value for a message; of a long list only how long it is."""
-    text = repr(value)
-    return text if len(text) <= 200 or not isinstance(value, list) else f"a list of {len(value)}"
+    return f"a list of {len(value)}" if isinstance(value, list) and len(repr(value)) > 200 else shown(value)
 
 
 def _others(told: Mapping[str, object], known: Set[str]) -> dict[str, object]:
@@ -103,10 +102,10 @@ def start_match(record: Mapping[str, Any] | Record) -> Match:
         raise InputError(f"a record: expected a dict such as record() returns, not {type(record).__name__}")
     for key, expected in _NEEDED.items():
         if not isinstance(record.get(key), expected):
-            raise InputError(f"a match record has {key!r}, a {expected.__name__}; found {record.get(key)!r}")
+            raise InputError(f"a match record has {key!r}, a {expected.__name__}; found {shown(record.get(key))}")
     options, seed = record.get("options", {}), record.get("seed")
     if not isinstance(options, Mapping):
-        raise InputError(f"a match record has 'options', a dict; found {options!r}")
+        raise InputError(f"a match record has 'options', a dict; found {shown(options)}")
     game = load_game(record["game"], record["num_players"], record.get("num_deals"), **options)
     if record["version"] != game.type.version:
         raise InputError(f"this is a record of version {record['version']}; the rules here are {game.type.version}")
