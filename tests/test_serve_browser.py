@@ -522,8 +522,10 @@ def test_a_finished_trick_goes_to_its_taker_and_the_table_says_why(open_page, ad
     short_game(page, address)
     page.evaluate(
         """() => { document.getElementById("speed").value = "normal"; window.told = []; window.swept = [];
+        window.heights = [];
         new MutationObserver(() => {
             const said = document.querySelector(".prompt").innerText;
+            heights.push(document.querySelector(".felt").clientHeight);
             if (state.frame.pause) told.push(said);
             const [card] = document.querySelectorAll(".swept");
             if (card && !swept.length) {
@@ -543,6 +545,7 @@ def test_a_finished_trick_goes_to_its_taker_and_the_table_says_why(open_page, ad
             page.locator("#hand .legal").first.tap()
         page.wait_for_timeout(50)
     assert any("the trick: " in told for told in page.evaluate("told"))
+    assert len(set(page.evaluate("heights"))) == 1  # once the cards moved when a sentence needed a second line
     x, y, plate = page.evaluate("swept")
     assert plate["x"] < x < plate["x"] + plate["width"]
     assert plate["y"] - 5 < y < plate["y"] + plate["height"] + 5
