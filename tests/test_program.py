@@ -354,3 +354,5 @@ def test_what_is_no_program_is_said(tmp_path):
     (tmp_path / "text").write_text("no program")
     with pytest.raises(ProgramError, match="does not start"):
         first_question(make_agent(f"program:{tmp_path / 'text'}", game))
+    with pytest.raises(ProgramError, match=r"\\x00b' does not start: embedded null byte"):
+        first_question(make_agent(f"{LOWEST}?a\0b", game))

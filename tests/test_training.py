@@ -293,10 +293,10 @@ class Counting(BaseCallback):
 def test_a_run_takes_a_users_callback(tmp_path: Path) -> None:
     (tmp_path / "small.yaml").write_text(yaml.safe_dump(SMALL))
     command = ["train", str(tmp_path / "small.yaml"), "--folder", str(tmp_path / "run")]
-    for wrong in ("nowhere.module:Class", "test_training:Nothing", "test_training:QUIET", "test_training"):
+    for wrong in ("nowhere.module:Class", "test_training:Nothing", "test_training:QUIET", "test_training", "os:system"):
         found = CliRunner().invoke(app, [*command, "--callback", wrong])
         assert re.match(
-            f"(--callback {wrong}: expected a BaseCallback|'--callback': '{wrong}' cannot be loaded)",
+            f"(--callback {wrong}: (expected a BaseCallback|TypeError)|'--callback': '{wrong}' cannot be loaded)",
             str(found.exception),
         )
     assert not (tmp_path / "run").exists()

@@ -322,7 +322,10 @@ def load_callback(named: str) -> BaseCallback:
         ValueError: if there is none.
     """
     made: Any = load_point(EntryPoint(name="--callback", value=named, group=""))
-    found = made() if callable(made) else made
+    try:
+        found = made() if callable(made) else made
+    except Exception as error:  # code of others
+        raise InputError(f"--callback {named}: {type(error).__name__}: {error}") from error
     if not isinstance(found, BaseCallback):
         raise InputError(f"--callback {named}: expected a BaseCallback of Stable-Baselines3, not {found!r}")
     return found

@@ -29,7 +29,7 @@ from trick_envs.engine.game import Game
 from trick_envs.engine.history import HIDDEN_CARD, Events
 from trick_envs.engine.positions import phase_name
 from trick_envs.engine.state import FOLLOW, LEAD, OVER, PASS, States
-from trick_envs.errors import InputError
+from trick_envs.errors import InputError, shown
 from trick_envs.view import table_view
 
 PREFIX = "program:"
@@ -266,8 +266,8 @@ class _Running:
         pipe = subprocess.PIPE
         try:
             process = subprocess.Popen(command, bufsize=0, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True)
-        except OSError as error:
-            raise ProgramError(f"{name} does not start: {error.strerror or error}") from error
+        except (OSError, ValueError) as error:  # the latter of a character that no argument may have
+            raise ProgramError(f"{shown(name)} does not start: {getattr(error, 'strerror', None) or error}") from error
         guard = None
         if os.name == "posix" and os.path.exists(_SHELL):
             guard = subprocess.Popen(
