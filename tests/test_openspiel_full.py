@@ -19,6 +19,7 @@ import pyspiel
 from open_spiel.python.algorithms import ismcts, mcts
 
 from trick_envs.engine.registry import game_names
+from trick_envs.errors import IllegalAction
 from trick_envs.interfaces.openspiel import full
 from trick_envs.interfaces.openspiel.position import next_cards
 
@@ -321,3 +322,21 @@ def test_every_game_has_one() -> None:
     assert {each.short_name for each in pyspiel.registered_games()} >= {
         f"trick_envs_full_{each}" for each in game_names()
     }
+
+
+@pytest.mark.parametrize(
+    "name", ["trick_envs_full_donguri", "trick_envs_full_hearts", "trick_envs_full_zaraba22", "trick_envs_pepper"]
+)
+def test_an_action_that_is_not_legal_is_an_error_and_plays_nothing(name: str) -> None:
+    """It was taken, and the deal was somewhere else then, or over."""
+    state = pyspiel.load_game(name).new_initial_state()
+    rng = np.random.default_rng(1)
+    while not state.is_terminal():
+        legal, before = state.legal_actions(), str(state)
+        for action in rng.permutation(sorted({-2, *range(64), 10**6} - {*legal}))[:5]:
+            with pytest.raises(IllegalAction):
+                state.apply_action(action)
+        assert (state.legal_actions(), str(state)) == (legal, before)
+        state.apply_action(int(rng.choice(legal)))
+    with pytest.raises(IllegalAction):
+        state.apply_action(0)

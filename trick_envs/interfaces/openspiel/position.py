@@ -15,9 +15,10 @@ import pyspiel
 
 from trick_envs.engine.cards import WORD
 from trick_envs.engine.game import Game
-from trick_envs.engine.kernels.playing import DEAL_ENDED, ZERO_SUM
-from trick_envs.engine.positions import places
+from trick_envs.engine.kernels.playing import DEAL_ENDED, ILLEGAL, ZERO_SUM
+from trick_envs.engine.positions import places, why_illegal
 from trick_envs.engine.state import States, copy_states
+from trick_envs.errors import IllegalAction
 from trick_envs.interfaces.openspiel.variant import Variant, all_open
 
 Mask: TypeAlias = npt.NDArray[np.int8]
@@ -66,9 +67,15 @@ class Moves:
         return int(self.game.kernels.look(record, mask)), mask
 
     def played(self, record: States, action: int) -> tuple[States, int, Mask, tuple[float, ...]]:
-        """The record after a legal action, who is to act, the legal actions, and the returns."""
+        """The record after an action, who is to act, the legal actions, and the returns.
+
+        Raises:
+            IllegalAction: if it is not legal.
+        """
         after, mask = np.empty(1, record.dtype), np.empty(self._shape, self._byte)
         result = self._branch(record, action, ZERO_SUM, after, self._rewards, mask)
+        if result == ILLEGAL:
+            raise IllegalAction(why_illegal(self.game, record, action))
         if result < DEAL_ENDED:
             return after, int(result), mask, self.nothing
         return after, TERMINAL, mask, tuple(self._rewards.tolist())
@@ -195,7 +202,13 @@ class Position:
         return next_cards(self.left, last, hand.count(last), self.game.hand_size - at)
 
     def with_card(self, kind: int) -> Position:
-        """The position after the next card was dealt. Seat 0 deals."""
+        """The position after the next card was dealt. Seat 0 deals.
+
+        Raises:
+            IllegalAction: if it cannot be dealt: a hand gets its cards in ascending order.
+        """
+        if not self._may_be_dealt(kind):
+            raise IllegalAction(f"{kind} cannot be dealt next: expected one of {[one for one, _ in self.next_cards()]}")
         own, dealt, left = self._moves, (*self.dealt, kind), [*self.left]
         left[kind] -= 1
         if len(dealt) < own.to_deal:
@@ -207,8 +220,21 @@ class Position:
             first.add(each)
         return Position(own, *own.dealt(order), self.returns, dealt, left)
 
+    def _may_be_dealt(self, kind: int) -> bool:
+        """Whether it is among ``next_cards``, found out sooner."""
+        seat, at = divmod(len(self.dealt), self.game.hand_size)
+        if not 0 <= kind < len(self.left) or not self.left[kind]:
+            return False
+        if seat >= self.game.num_players:
+            return True
+        return (not at or kind >= self.dealt[-1]) and sum(self.left[kind:]) >= self.game.hand_size - at
+
     def played(self, action: int) -> Position:
-        """The position after a legal action."""
+        """The position after an action.
+
+        Raises:
+            IllegalAction: if it is not legal.
+        """
         after = self._moves.played(self.record, action)
         return Position(self._moves, *after, self.dealt, self.left, self, (self.player, action))
 
