@@ -19,7 +19,7 @@ import pyspiel
 from open_spiel.python.algorithms import ismcts, mcts
 
 from trick_envs.engine.registry import game_names
-from trick_envs.errors import IllegalAction
+from trick_envs.errors import IllegalAction, InputError
 from trick_envs.interfaces.openspiel import full
 from trick_envs.interfaces.openspiel.position import next_cards
 
@@ -340,3 +340,18 @@ def test_an_action_that_is_not_legal_is_an_error_and_plays_nothing(name: str) ->
         state.apply_action(int(rng.choice(legal)))
     with pytest.raises(IllegalAction):
         state.apply_action(0)
+
+
+@pytest.mark.parametrize("name", ["trick_envs_full_hearts", "trick_envs_pepper"])
+def test_no_number_of_a_player_leads_to_another_ones_hand(name: str) -> None:
+    """-1 was told the hand of the last player."""
+    game = pyspiel.load_game(name)
+    state, own = game.new_initial_state(), pyspiel.PrivateInfoType.SINGLE_PLAYER
+    while state.is_chance_node():
+        state.apply_action(state.legal_actions()[0])
+    for recall in (True, False):
+        observer = game.make_py_observer(pyspiel.IIGObservationType(True, recall, own))
+        for player in (-1, game.num_players(), 99, True, 1.0, None):
+            for look in (observer.set_from, observer.string_from):
+                with pytest.raises(InputError, match="player: expected a player of 0 to"):
+                    look(state, player)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pyspiel
 
+from trick_envs.engine.arguments import seat_number
 from trick_envs.engine.game import Game
 from trick_envs.engine.positions import places, trick_in, visible_cards
 from trick_envs.engine.registry import all_games, game_type, load_game
@@ -169,6 +170,7 @@ class DealObserver:
 
     def set_from(self, state: DealState, player: int) -> None:
         position, deck = state.position, state.position.game.deck
+        player = seat_number(player, position.game.num_players, "player", "a player")
         self.tensor[:] = 0.0
         self.dict["player"][player] = 1.0
         self.dict["observation"][:] = position.view(player)
@@ -180,6 +182,7 @@ class DealObserver:
 
     def string_from(self, state: DealState, player: int) -> str:
         position, deck = state.position, state.position.game.deck
+        player = seat_number(player, position.game.num_players, "player", "a player")
         pieces = [f"{place}: {' '.join(deck.format_all(some))}" for place, some in _visible(position, player) if some]
         if "plays" in self.dict:
             pieces.append(_plays(position, player))
