@@ -85,7 +85,7 @@ export function tryCard(kind, button, play) {
   coach(
     h("p", {}, h("b", {}, said("lesson.card", { card: sentence(card) })), words ? `${lower(words)}${said("words.end").trim()}` : said("lesson.unknown")),
     h("p", { class: "row" },
-      h("button", { type: "button", class: "primary", onclick: play }, said("lesson.play", { card })),
+      h("button", { type: "button", class: "primary", onclick: play }, said(`lesson.${state.lesson.phase}`, { card })),
       h("button", { type: "button", onclick: showLesson }, said("lesson.another"))));
   return true;
 }
