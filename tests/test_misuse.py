@@ -165,6 +165,14 @@ def test_whoever_takes_a_seed_refuses_what_is_none(seed: Any) -> None:
             raise AssertionError(f"{name} takes it: {use(seed)!r}")
 
 
+def test_worlds_are_drawn_by_a_generator_of_numpy() -> None:
+    games = BatchEnv("pepper", 2)
+    games.reset(1)
+    for other in (None, 5, np.random.RandomState(1)):
+        with pytest.raises(InputTypeError, match="rng: expected a NumPy Generator"):
+            games.game.resample(games.states, 0, other)  # type: ignore[arg-type]
+
+
 def test_what_is_no_number_of_deals_no_spec_no_state_and_no_options_is_told() -> None:
     game = load_game("pepper", 3, 1)
     greedy = make_agent("greedy", game)
@@ -448,6 +456,21 @@ def test_a_copy_with_read_only_arrays_plays_on_like_its_original(kind: str, obse
         game.takes(game.legal())
         twin.takes(twin.legal())
         assert twin.position() == game.position()
+
+
+@pytest.mark.parametrize("how", [copy.copy, copy.deepcopy])
+@pytest.mark.parametrize("kind", INTERFACES)
+def test_a_copy_is_played_without_its_original(kind: str, how: Callable[[Any], Any]) -> None:
+    game = Single(kind)
+    if kind == "sb3":
+        game.env = game.env.venv  # its monitor cannot be copied
+    game.takes(game.legal())
+    twin, before = copy.copy(game), game.position()
+    twin.env = how(game.env)
+    twin.takes(twin.legal())
+    assert game.position() == before != twin.position()
+    game.takes(game.legal())
+    assert game.position() == twin.position()
 
 
 # --- the AEC environment and saved matches --------------------------------------------------------------------------

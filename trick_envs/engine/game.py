@@ -24,7 +24,7 @@ from trick_envs.engine.intrinsics import OF_TABLE
 from trick_envs.engine.observation import Block, Layout
 from trick_envs.engine.search.worlds import ROWS, WIDTH
 from trick_envs.engine.state import PHASES, Field, Sizes, State, States, fields, record_dtype
-from trick_envs.errors import InputError
+from trick_envs.errors import InputError, InputTypeError, shown
 
 GAMES_BY_NAME: dict[str, GameType] = {}  # those that the registry has found: another process finds them, too
 
@@ -240,6 +240,8 @@ class Game:
         if drawn.dtype != self.dtype or drawn.ndim != 1 or (drawn["num_players"] != self.num_players).any():
             raise InputError(f"states: expected records of {self!r}, shape (B,), not shape {drawn.shape}")
         observers = seat_numbers(seats, self.num_players, len(drawn))
+        if not isinstance(rng, np.random.Generator):
+            raise InputTypeError(f"rng: expected a NumPy Generator, such as np.random.default_rng(0), not {shown(rng)}")
         streams = rng.integers(2**64, size=len(drawn), dtype=np.uint64)
         self.kernels.resample_batch(drawn, observers, streams, np.zeros((ROWS, WIDTH), np.int64))
         return drawn
