@@ -165,6 +165,15 @@ def test_whoever_takes_a_seed_refuses_what_is_none(seed: Any) -> None:
             raise AssertionError(f"{name} takes it: {use(seed)!r}")
 
 
+def test_who_changes_the_options_of_a_game_changes_a_dict_of_its_own() -> None:
+    """Equal games are one object: all records said then that they were played with these options."""
+    game = load_game("pepper", 3, 1)
+    for options in (game.options, game.type.options):
+        options["lead_peppers"] = True
+    assert game.options == game.type.options == {"lead_peppers": False}
+    assert "options" not in matches.Match(load_game("pepper", 3, 1), 1).record()
+
+
 def test_worlds_are_drawn_by_a_generator_of_numpy() -> None:
     games = BatchEnv("pepper", 2)
     games.reset(1)

@@ -92,7 +92,7 @@ class GameType:
         """The places where cards lie, by the names of their fields."""
         return {name: each for name, each in fields(self.state).items() if each.cards}
 
-    @cached_property
+    @property
     def options(self) -> dict[str, bool]:
         """The keyword arguments that change a rule, with their defaults."""
         declared = fields(self.state).items()
@@ -166,7 +166,6 @@ class Game:
         title: the full name, for display.
         num_players: seats at the table.
         num_deals: exact number of deals in a match, or ``None`` for what the original plays or recommends.
-        options: the game's options, all of them.
         deck: the cards.
         hand_size: cards dealt to each seat.
         num_actions: the number of kinds of cards.
@@ -194,10 +193,15 @@ class Game:
         hand_size: int,
     ) -> None:
         self.type, self.name, self.title = game_type, game_type.name, game_type.title
-        self.num_players, self.num_deals, self.options = num_players, num_deals, dict[str, Any](options)
+        self.num_players, self.num_deals, self._options = num_players, num_deals, dict(options)
         self.deck, self.num_actions, self.hand_size = deck, deck.kinds, hand_size
         self.dtype = game_type.dtype_at(num_players, deck, hand_size)
         self.template = self._template()
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The game's options, all of them; a new dict, as everybody has the same game."""
+        return dict(self._options)
 
     def _template(self) -> States:
         template = np.zeros(1, self.dtype)
