@@ -573,6 +573,17 @@ def test_two_tabs_play_two_games(open_page, address):
     other.reload()
     expect(other.locator("#hand.ready")).to_be_visible()
     assert other.locator("#hand button").count() == cards
+    one.keyboard.press("?")
+    one.click("#let-watch")
+    other.goto(one.get_by_label("Link to watch").input_value())
+    told = other.locator("#message")
+    expect(told).to_contain_text("You watch this game")
+    other.click("#look-back")
+    expect(other.locator("#past")).to_be_visible()
+    other.click("#past-end")
+    other.evaluate("message.textContent = ''")
+    other.locator("#hand button").first.click(force=True)
+    expect(told).to_contain_text("You watch this game")  # once nothing said so
 
 
 def test_a_phone_shows_table_and_hand_at_once(open_page, address):

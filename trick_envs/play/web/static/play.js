@@ -30,7 +30,11 @@ async function route() {
   const [, kind, name] = location.pathname.match(/^\/(game|same|watch)\/(.+)$/) ?? [];
   const query = new URLSearchParams(location.search);
   if (kind === "game") return openHere(name);
-  if (kind === "watch") return enter(await ask(`/api/watch/${name}`).catch(dead));
+  if (kind === "watch") {
+    const seen = await ask(`/api/watch/${name}`).catch(dead);
+    say(said("play.watching"));
+    return enter(seen);
+  }
   try {
     if (kind === "same") {
       await newGame({ same: name });
@@ -288,7 +292,8 @@ async function choose(kind, button) {
   const { about, frame } = state;
   if (state.goOn) return state.goOn();
   if (state.past) return moveInPast(Infinity);
-  if (!frame.yours || about.watching) return;
+  if (about.watching) return say(said("play.watching"));
+  if (!frame.yours) return;
   if (together() && frame.legal.includes(kind)) return pick(kind);
   if (tryCard(kind, button, () => guarded(() => choose(kind, button)))) return;
   await playCards([kind], button);
