@@ -355,9 +355,9 @@ async function startRetry(list, number) {
 
 function tellRetry(...told) {
   const { list } = retry;
-  const [found, open] = [done.has(list[retry.at].step), (one, number) => number !== retry.at && !done.has(one.step)];
-  const next = list.findIndex((one, number) => number > retry.at && open(one, number));
-  const rest = next < 0 ? list.findIndex(open) : next;
+  const [found, left] = [done.has(list[retry.at].step), (one, number) => number !== retry.at && !done.has(one.step)];
+  const next = list.findIndex((one, number) => number > retry.at && left(one, number));
+  const rest = next < 0 ? list.findIndex(left) : next;
   $("retry").replaceChildren(
     h("p", { role: "status" }, ...told),
     h("p", { class: "row" },
