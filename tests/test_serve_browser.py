@@ -935,7 +935,7 @@ def test_the_list_of_tricks_is_whole_beside_the_table(open_page, address, tmp_pa
 def test_the_figures_on_a_card_are_whole(open_page, address):
     """On a laptop "+0.2 ±0.1" ended after "±0."."""
     page = open_page({"width": 1366, "height": 650})
-    deal(page, address, game="pepper", opponents="greedy", seed=4, num_deals=1)
+    deal(page, address, game="pepper", opponents="greedy", seed=13, num_deals=1)  # the policy is in two minds
     page.keyboard.press("h")
     expect(page.locator("#hand .hint").first).to_be_visible()
     page.click("#figures")
