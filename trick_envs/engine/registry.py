@@ -73,13 +73,14 @@ def load_game(name: str, num_players: int | None = None, num_deals: int | None =
         raise InputError(f"num_players: {name} is for {allowed} players, not {shown(num_players)}")
     if num_deals is not None:
         num_deals = whole_number(num_deals, 1, MAX_DEALS, "num_deals", "None or a whole number")
+    defaults = found.options
     for option, value in options.items():
-        if option not in found.options:
-            known = ", ".join(found.options) or "none"
+        if option not in defaults:
+            known = ", ".join(defaults) or "none"
             raise InputTypeError(f"{name} has no option {shown(option)} (its options: {known})")
         if not isinstance(value, (bool, np.bool_)):
             raise InputError(f"{option}: expected True or False, not {shown(value)}")
-    chosen = {option: bool(options.get(option, default)) for option, default in found.options.items()}
+    chosen = {option: bool(options.get(option, default)) for option, default in defaults.items()}
     return load_game_again(name, int(players), num_deals, tuple(chosen.items()))
 
 

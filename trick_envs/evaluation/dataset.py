@@ -218,7 +218,7 @@ def _write_data(
             "game": game.name,
             "version": game.type.version,
             "num_players": game.num_players,
-            "options": dict(game.options),
+            "options": game.options,
             "players": list(players),
             "mean_reward": [round(value, 4) for value in total],
             **about,

@@ -236,7 +236,7 @@ class Match:
             "version": game.type.version,
             "num_players": game.num_players,
             "num_deals": game.num_deals,
-            **({"options": dict(game.options)} if game.options != game.type.options else {}),
+            **({"options": game.options} if game.options != game.type.options else {}),
             "seed": self.seed,
             "deals": deals,
             "score": [int(score) for score in self.states["score"][0][: game.num_players]],
