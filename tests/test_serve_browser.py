@@ -410,8 +410,6 @@ def test_a_deal_of_zaraba_is_learnt_on_a_phone(open_page, address):
         if lesson.is_visible():
             titles.add(lesson.locator("h3").inner_text())
             lesson.locator(".primary").tap()
-        elif summary.is_visible():
-            summary.locator(".primary").first.tap()
         elif coach.locator(".primary").count():
             told.append(coach.inner_text())
             coach.locator(".primary").tap()
