@@ -212,7 +212,8 @@ async def refused(request: Request, error: Exception) -> Response:
 NOT_FOUND = """<!doctype html><html lang="{language}"><meta charset="utf-8"><title>{missing.title}</title>
 <meta name="viewport" content="width=device-width, initial-scale=1"><link rel="stylesheet" href="/static/style.css">
 <link rel="icon" href="/static/icon.svg" type="image/svg+xml">
-<body class="plain"><main><h1>{missing.head}</h1><p>{missing.told} <a href="/">{missing.games}</a></p></main></html>"""
+<body class="plain"><main><h1>{missing.head}</h1>
+<p>{missing.told} <a class="button" href="/">{missing.games}</a></p></main></html>"""
 
 
 async def failed(request: Request, error: Exception) -> Response:

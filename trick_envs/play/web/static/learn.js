@@ -1,6 +1,6 @@
 // The guided first deal: a rule when it first matters, what is possible and why, and what a card would do.
 
-import { $, ask, h, said, sentence, stopped } from "./lib.js";
+import { $, appear, ask, h, said, sentence, stopped } from "./lib.js";
 import { guideOf, rulePage } from "./rules.js";
 import { state } from "./state.js";
 
@@ -41,8 +41,7 @@ function lessonPage(page, words, count) {
     for (const title of page.querySelectorAll("h3")) title.setAttribute("aria-level", "2"); // none stands above it here
     dialog.replaceChildren(page, h("p", { class: "split" }, h("span", { class: "soft" }, count), h("button", { type: "button", class: "primary", autofocus: true, onclick: () => dialog.close() }, words)));
     dialog.onclose = () => dialog.open || resolve(); // of one that was closed for this one it is told late
-    dialog.showModal();
-    dialog.scrollTop = 0;
+    appear(dialog);
   });
 }
 

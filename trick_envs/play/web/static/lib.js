@@ -110,6 +110,14 @@ export function onDrop(take, wanted = () => true) {
   });
 }
 
+/** Opens a dialog that the person has not asked for: for a moment no button of it hears a space bar that was to go on. */
+export function appear(dialog) {
+  dialog.showModal();
+  dialog.scrollTop = 0;
+  const until = performance.now() + 600;
+  dialog.onkeydown = dialog.onkeyup = (event) => { if (event.key === " " && event.timeStamp < until) event.preventDefault(); };
+}
+
 /** Asks in a dialog; resolves to whether the person agrees. */
 export function sure(question, yes, no = said("page.play_on")) {
   return new Promise((resolve) => {

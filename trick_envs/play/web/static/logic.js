@@ -79,7 +79,7 @@ function around(width, height, open) {
   const step = RATIO * card + PILL * 1.6;
   const pitch = Math.min(card + 26, (area.width - 2 * (card + 8)) / Math.max(top, 1));
   const out = Math.min(Math.max(1.6 * card, (Math.max(top, 1) - 1) / 2 * pitch + card + 14), (area.width - card) / 2);
-  const side = (count, sign) => (count > 1 ? [step / 2, -step / 2].map((y) => [middleX + sign * out, middleY + y]) : count ? [[middleX + sign * out, middleY]] : []);
+  const side = (count, sign) => (count > 1 ? [step / 2, -step / 2].map((y) => [middleX + sign * out, middleY + y]) : count ? [[middleX + sign * out, middleY - (top ? 0 : step / 2)]] : []); // beside a pair is room for no card
   const reach = deep ? step : step / 2;
   const cards = [
     [middleX, middleY + reach],

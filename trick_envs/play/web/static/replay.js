@@ -370,6 +370,7 @@ function tellRetry(...told) {
 
 /** Asks how good a card would have been, and says it. */
 async function tryIt(kind) {
+  if (!retry) return; // its cards are there for a moment after it
   const { list } = retry;
   const one = list[retry.at];
   const asked = retry.at;

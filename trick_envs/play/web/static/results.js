@@ -1,7 +1,7 @@
 // Scores: beside the table, at the end of a deal and of a match; what can be done with a match that is over.
 
 import { character, inWords } from "./newgame.js";
-import { $, ask, h, said, save, sentence, signed, still } from "./lib.js";
+import { $, appear, ask, h, said, save, sentence, signed, still } from "./lib.js";
 import { state } from "./state.js";
 import { pointsTable } from "./tables.js";
 
@@ -46,8 +46,7 @@ function open(closed, ...children) {
   const dialog = $("summary");
   dialog.replaceChildren(...children.filter(Boolean));
   dialog.onclose = closed;
-  dialog.showModal();
-  dialog.scrollTop = 0;
+  appear(dialog);
 }
 
 /** Opens the table of the last finished deal; a button with these words closes it. `then`: what is to happen next. */

@@ -170,12 +170,16 @@ export class Table {
       plan = layOut(narrow, width, height, lines, short, more);
       this.seat(others, plan, more);
     }
+    const amid = (x) => Math.abs(x - width / 2) < 5;
+    const [pairX, pairY] = plan.cards[this.spots.findIndex((spot) => spot.querySelector(".laid + .laid"))] ?? []; // wider than its place
+    const next = Math.min(...plan.cards.filter(([x, y]) => x !== pairX && Math.abs(y - pairY) < 1.4 * plan.card).map(([x]) => Math.abs(x - pairX)));
+    const card = Math.min(plan.card, next / (amid(pairX) ? 1.28 : 1.55));
     this.spots.forEach((spot, number) => {
       const [x, y] = plan.cards[number];
-      const inwards = Math.abs(x - width / 2) < 5 ? "center" : x < width / 2 ? "flex-start" : "flex-end"; // of two lead cards
-      Object.assign(spot.style, { left: rem(x - plan.card / 2), top: rem(y - 0.7 * plan.card), justifyContent: inwards });
+      const inwards = amid(x) ? "center" : x < width / 2 ? "flex-start" : "flex-end"; // of two lead cards
+      Object.assign(spot.style, { left: rem(x - card / 2), top: rem(y - 0.7 * card), justifyContent: inwards });
     });
-    felt.style.setProperty("--card", rem(plan.card));
+    felt.style.setProperty("--card", rem(card));
     felt.style.minHeight = narrow ? rem(plan.least) : null;
   }
 
