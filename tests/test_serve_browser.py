@@ -864,6 +864,21 @@ def test_a_plate_shows_all_peppers_and_a_score_of_two_digits(open_page, address,
     assert page.evaluate(OUT_OF_PLATES) == []
 
 
+def test_an_open_hand_is_whole_on_a_phone_on_its_side(open_page, address):
+    """Once twelve cards, which nearly fitted beside the name, lay half below their plate."""
+    page = open_page(SCREENS["landscape"])
+    deal(page, address, game="double_deck_whist", opponents="greedy", seed=5)
+    show = """(cards) => {
+        const frame = structuredClone(state.frame);
+        frame.table.seats[3].hand = frame.hand.slice(0, cards);
+        return state.showFrames([frame], null, state.about);
+    }"""
+    for cards in range(1, 14):
+        page.evaluate(show, cards)
+        assert page.locator("#table .felt .plate .chip").count() == cards
+        assert page.evaluate(OUT_OF_PLATES) == [], cards
+
+
 @pytest.mark.parametrize("size", [(360, 640), (960, 540)], ids=["small", "zoomed"])
 @pytest.mark.parametrize("game", ["tricky_express", "double_deck_whist", "pepper"])
 def test_no_plate_covers_another_where_there_is_little_room(open_page, address, size, game):

@@ -277,9 +277,7 @@ def review(
     for rows in _chunks(open_):
         if limit is not None and time.monotonic() > limit:
             break
-        for number, judged in zip(
-            rows, _first(match.game, advisor, [plays[number] for number in rows], worlds), strict=True
-        ):
+        for number, judged in zip(rows, _first(advisor, [plays[number] for number in rows], worlds), strict=True):
             decisions[number] = judged
             if judged.best != judged.played:
                 doubtful.append(number)
@@ -295,7 +293,6 @@ def review(
             [replace(decisions[number], loss=None, best=plays[number].action) for number in rows]
             if late
             else _second(
-                match.game,
                 advisor,
                 [plays[number] for number in rows],
                 [decisions[number] for number in rows],
@@ -328,7 +325,7 @@ def _forced(done: Play) -> Decision:
     )
 
 
-def _first(game: Game, advisor: Advisor, plays: Sequence[Play], worlds: int) -> list[Decision]:
+def _first(advisor: Advisor, plays: Sequence[Play], worlds: int) -> list[Decision]:
     """Compares the played cards with all that are likely; ``best`` is the one that looks best, ``loss`` open if any."""
     states, played = _rows(plays)
     found = advisor.judge(states, played, worlds, 0, None)
@@ -356,7 +353,7 @@ def _likelihood(card: CardHint) -> tuple[float, float]:
 
 
 def _second(
-    game: Game, advisor: Advisor, plays: Sequence[Play], decisions: Sequence[Decision], worlds: int, spread: float
+    advisor: Advisor, plays: Sequence[Play], decisions: Sequence[Decision], worlds: int, spread: float
 ) -> list[Decision]:
     """Compares the played cards with those that looked best, in other worlds."""
     states, played = _rows(plays)

@@ -154,11 +154,11 @@ export class Table {
     if (!width || !height) return;
     const others = [...this.plates].filter(([seat]) => seat !== this.frame.table.bottom);
     const beside = narrow && width >= 480; // room for open cards beside the name
-    const room = narrow ? width - (beside ? 160 : 12) : plateWidth(width, others.length) - 16;
+    const room = narrow ? width - (beside ? 190 : 12) : plateWidth(width, others.length) - 16;
     const open = others.map(([seat]) => this.frame.table.seats[seat].hand.filter((kind) => kind !== null));
     const lines = open.map((kinds) => {
-      const found = linesOf(kinds.map((kind) => this.about.cards[kind].name), room);
-      return beside && found === 1 ? 0.2 : found;
+      const names = kinds.map((kind) => this.about.cards[kind].name);
+      return beside && linesOf(names, room) === 1 ? 0.2 : linesOf(names, beside ? width - 12 : room);
     });
     this.holder.classList.toggle("beside", beside);
     const short = open.map((kinds) => beside && kinds.length <= 2);
