@@ -7,6 +7,7 @@ import inspect
 import json
 import types
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +22,9 @@ from trick_envs.engine.cards import members
 from trick_envs.engine.declaration import TAKEN
 from trick_envs.engine.kernels.seats import ILLEGAL_MODES
 from trick_envs.engine.registry import game_type, load_game
-from trick_envs.errors import InputError, InputTypeError, InvalidAction
+from trick_envs.errors import InputError, InputTypeError, InvalidAction, TrickEnvsError
 from trick_envs.evaluation.arena import make_plan
-from trick_envs.evaluation.duplicate import evaluate
+from trick_envs.evaluation.duplicate import evaluate, lineups
 from trick_envs.matches import match as matches
 from trick_envs.matches.loop import play_match
 from trick_envs.view import table_view
@@ -121,6 +122,13 @@ def test_whoever_asks_a_player_what_it_names_is_checked(named: Callable[[Any], A
         evaluate(game, player, make_agent("greedy", game), 2)
     with pytest.raises(InputError, match=told):
         play_match("pepper", dict.fromkeys(range(3), player), 1, 3)
+
+
+@pytest.mark.parametrize("named", [lambda masks: masks.argmin(1), lambda masks: np.full(len(masks), -1)])
+def test_who_names_an_illegal_card_in_an_evaluation_is_told_by_name(named: Callable[[Any], Any]) -> None:
+    game = load_game("pepper", 3)
+    with pytest.raises(IllegalAction, match=r"^player odd: .*(legal now|is no card)"):
+        evaluate(game, Named(named), make_agent("greedy", game), 2)
 
 
 def test_what_is_no_player_is_told_so_before_it_is_asked() -> None:
@@ -448,6 +456,38 @@ def test_no_option_of_a_game_is_called_as_an_argument_of_an_environment() -> Non
     assert found == TAKEN
 
 
+NO_WORDS = [np.array(["score", "win"]), np.zeros(0), np.ma.array([1, 2], mask=[True, False]), "x" * 10_000, ["score"]]
+
+
+@pytest.mark.parametrize("given", NO_WORDS, ids=["two", "none", "masked", "long", "list"])
+def test_what_is_no_word_or_list_is_told_in_a_line(given: Any) -> None:
+    """Arrays were told as "The truth value of an array … is ambiguous", and long ones in as many lines as they have."""
+    env, single = make("pepper", 3), gymnasium.make(PEPPER, num_players=3).unwrapped
+    env.reset(seed=1)
+    deal = env.record()["deals"][0]
+    calls: dict[str, Callable[[], Any]] = {
+        **{name: partial(make, "pepper", 3, **{name: given}) for name in ("reward", "observation", "render_mode")},
+        **{
+            name: partial(gymnasium.make, PEPPER, **{name: given})
+            for name in ("illegal", "end_mask", "observation_key", "mask_key", "opponents")
+        },
+        "autoreset_mode": lambda: vector(autoreset_mode=given),
+        "options": lambda: env.reset(options=given),
+        "options.deals": lambda: single.reset(options={"deals": given}),
+        "stock": lambda: env.reset(options={"deals": [{**deal, "stock": given}]}),
+        "agents": lambda: play_match("pepper", given, 1, 3),
+        "saved": lambda: env.set_state(given),
+        "seatings": lambda: lineups(env.game, given),
+    }
+    for name, call in calls.items():
+        if (name, str(given)[:1]) in {("mask_key", "x"), ("opponents", "[")}:
+            continue  # any text is a key, and a list may name players
+        with pytest.raises(TrickEnvsError) as told:
+            raise AssertionError(f"{name} takes it: {call()!r}")
+        assert "\n" not in str(told.value), name
+        assert len(str(told.value)) < 700, name
+
+
 # --- copies that cannot be written ----------------------------------------------------------------------------------
 
 
@@ -480,6 +520,15 @@ def test_a_copy_is_played_without_its_original(kind: str, how: Callable[[Any], A
     assert game.position() == before != twin.position()
     game.takes(game.legal())
     assert game.position() == twin.position()
+
+
+@pytest.mark.parametrize("spec", ["random", "pretrained:sample"])
+def test_a_copy_of_a_player_draws_by_itself(spec: str) -> None:
+    games = BatchEnv("pepper", 8, 3)
+    games.reset(seed=1)
+    player = make_agent(spec, games.game, 5)
+    drawn = [each.act(games.observations, games.action_masks).tolist() for each in (copy.copy(player), player)]
+    assert drawn[0] == drawn[1]
 
 
 # --- the AEC environment and saved matches --------------------------------------------------------------------------

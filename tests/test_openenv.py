@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import socket
 import subprocess
 import sys
@@ -103,8 +104,9 @@ def test_as_many_sessions_as_allowed_play_at_once_and_do_not_mix(address):
     assert len({tuple(seen) for seen, _, _ in found}) == 8
 
 
-def test_sessions_that_are_left_make_room(address):
-    url = address.replace("http", "ws") + "/ws"
+def test_sessions_that_are_left_make_room_and_are_no_errors_of_the_server(address, monkeypatch):
+    url, logged = address.replace("http", "ws") + "/ws", []
+    monkeypatch.setattr(logging.getLogger("uvicorn.error"), "handle", logged.append)
     for _ in range(2):
         with ExitStack() as stack:
             left = [stack.enter_context(connect(url)) for _ in range(SESSIONS)]
@@ -114,7 +116,8 @@ def test_sessions_that_are_left_make_room(address):
             with connect(url) as late:
                 assert json.loads(late.recv())["data"]["code"] == "CAPACITY_REACHED"
             for session in left:
-                session.socket.shutdown(socket.SHUT_RDWR)  # nobody says good-bye
+                session.send(json.dumps({"type": "reset", "data": {"seed": 1}}))
+                session.socket.shutdown(socket.SHUT_RDWR)  # nobody says good-bye, or waits for the answer
         until = time.monotonic() + 20
         while True:
             with connect(url) as session:
@@ -124,6 +127,7 @@ def test_sessions_that_are_left_make_room(address):
             assert time.monotonic() < until
             time.sleep(0.1)
     assert asyncio.run(match(address, seed=2))[1]
+    assert not logged
 
 
 MALFORMED = [

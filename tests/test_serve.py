@@ -34,6 +34,7 @@ from trick_envs.agents.pretrained import pretrained_file
 from trick_envs.engine.deal import Deal
 from trick_envs.engine.registry import game_names, game_type, load_game
 from trick_envs.engine.state import PHASES
+from trick_envs.errors import InputError
 from trick_envs.matches.events import number_of_plays, play
 from trick_envs.matches.loop import play_match
 from trick_envs.matches.match import Match
@@ -1099,6 +1100,10 @@ def test_other_hosts_and_other_sites_are_refused(browser):
     assert browser.post("/games", {}, **{"content-type": "text/plain"}).status_code == 415
     assert allowed_hosts("127.0.0.1") == [*LOOPBACK, "127.0.0.1"]
     assert "*" not in allowed_hosts("0.0.0.0")
+    assert allowed_hosts("127.0.0.1", ["cards.example.org", "[fe80::1]"])[-2:] == ["cards.example.org", "[fe80::1]"]
+    for wrong in ("http://x/", "x:8000", "", "*", "a b"):  # they were taken, and nobody could ask by them
+        with pytest.raises(InputError, match="--allowed-host: expected a name such as"):
+            allowed_hosts("0.0.0.0", [wrong])
 
 
 def test_nothing_outside_the_pages_folder_is_served(browser):

@@ -22,7 +22,7 @@ from training.self_play import SelfPlayPPO
 from trick_envs.agents import Agent, make_agent
 from trick_envs.engine.arguments import whole_number
 from trick_envs.engine.game import Game
-from trick_envs.errors import InputError, TrickEnvsError
+from trick_envs.errors import InputError, TrickEnvsError, shown
 from trick_envs.evaluation.duplicate import evaluate
 from trick_envs.evaluation.seeds import SEEDS_PER_RUN, Purpose, check_run_seed
 from trick_envs.files import replacing
@@ -85,7 +85,7 @@ class DuplicateEval(_BetweenUpdates):
     ) -> None:
         super().__init__(every, verbose)
         if isinstance(opponents, str) or not opponents:
-            raise InputError(f"opponents: expected a list of players, such as ['greedy'], not {opponents!r}")
+            raise InputError(f"opponents: expected a list of players, such as ['greedy'], not {shown(opponents)}")
         self._opponents, self._path = list(opponents), best_model_save_path
         self._deals = whole_number(deals, 1, SEEDS_PER_RUN, "deals")
         self._seed = check_run_seed(seed)

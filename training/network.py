@@ -41,7 +41,7 @@ from trick_envs.engine.game import Game
 from trick_envs.engine.observation import scales
 from trick_envs.engine.registry import load_game
 from trick_envs.engine.symmetry import by_suit
-from trick_envs.errors import InputError, InputTypeError
+from trick_envs.errors import InputError, InputTypeError, shown
 
 ADAM_EPS = (
     1e-5  # added to Adam's denominator, as in SB3; the released policies were trained with 1e-8 (docs/methods.md)
@@ -325,7 +325,7 @@ def suit_network(games: Any, width: int = 64, depth: int = 3) -> dict[str, Any]:
     elif callable(getattr(games, "get_attr", None)):
         game = games.get_attr("game")[0]
     else:
-        raise InputTypeError(f"games: expected a VecEnv of trick_envs, or load_game(…), not {games!r}")
+        raise InputTypeError(f"games: expected a VecEnv of trick_envs, or load_game(…), not {shown(games)}")
     sizes = {name: whole_number(size, 1, inf, name) for name, size in (("width", width), ("depth", depth))}
     settings = {"game": game.name, "num_players": game.num_players, **sizes}
     return {"features_extractor_class": SuitLayers, "features_extractor_kwargs": settings, "net_arch": []}
@@ -358,7 +358,7 @@ class SuitPolicy(MaskableActorCriticPolicy):
         **kwargs: Any,
     ) -> None:
         if precision not in PRECISIONS:
-            raise InputError(f"precision: expected one of {', '.join(PRECISIONS)}, not {precision!r}")
+            raise InputError(f"precision: expected one of {', '.join(PRECISIONS)}, not {shown(precision)}")
         parameters = inspect.signature(MaskableActorCriticPolicy.__init__).parameters
         for name, value in kwargs.items():
             ignored = name in ("activation_fn", "share_features_extractor") and value != parameters[name].default

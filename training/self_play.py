@@ -48,7 +48,7 @@ from trick_envs.agents.agent import checked_agent
 from trick_envs.engine.arguments import whole_number
 from trick_envs.engine.batch import BatchEnv
 from trick_envs.engine.copies import OwnArrays
-from trick_envs.errors import InputError
+from trick_envs.errors import InputError, shown
 from trick_envs.evaluation.seeds import MAX_RUN_SEED, SEEDS_PER_RUN, Purpose, match_seeds, player_seeds
 from trick_envs.matches.loop import NOBODY, choose_actions
 from trick_envs.matches.seating import seatings
@@ -99,7 +99,7 @@ def self_play_env(
     """
     games = BatchEnv(game, num_envs, num_players, num_deals, reward, **options)
     if isinstance(reward_scale, bool) or not isinstance(reward_scale, (int, float)) or not 0 < reward_scale < np.inf:
-        raise InputError(f"reward_scale: expected a number above 0, not {reward_scale!r}")
+        raise InputError(f"reward_scale: expected a number above 0, not {shown(reward_scale)}")
     run_seed = secrets.randbelow(MAX_RUN_SEED + 1) if seed is None else seed
     if opponent is None:
         return SelfPlayVecEnv(games, run_seed, reward_scale)
@@ -243,7 +243,7 @@ class SelfPlayVecEnv(OwnArrays, VecEnv):
     def env_method(self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any) -> list[Any]:
         """What a method of single games returns: ``action_masks``."""
         if method_name != "action_masks":
-            raise AttributeError(f"env_method: expected 'action_masks', not {method_name!r}")
+            raise AttributeError(f"env_method: expected 'action_masks', not {shown(method_name)}")
         return [self._mask(i) for i in self._get_indices(indices)]
 
     def _mask(self, i: int) -> npt.NDArray[np.int8]:
@@ -825,7 +825,8 @@ def _check_arguments(policy: Any, env: Any, device: Any, _init_setup_model: bool
     is_class = isinstance(policy, type) and issubclass(policy, MaskableActorCriticPolicy)
     if policy not in known and not is_class:
         raise InputError(
-            f"policy: expected one of {', '.join(known)}, or a subclass of MaskableActorCriticPolicy, not {policy!r}"
+            f"policy: expected one of {', '.join(known)}, or a subclass of MaskableActorCriticPolicy, "
+            f"not {shown(policy)}"
         )
     if env is not None or _init_setup_model:  # load makes the model without games
         _check_games(env)
@@ -843,7 +844,7 @@ def _check_arguments(policy: Any, env: Any, device: Any, _init_setup_model: bool
             continue
         if isinstance(number, bool) or not isinstance(number, (int, float, np.number)) or not lowest <= number <= most:
             span = f"{lowest} to {most}" if most < np.inf else f"{lowest} or more" if lowest > -np.inf else "any size"
-            raise InputError(f"{name}: expected a number of {span}{instead and f', or {instead}'}, not {number!r}")
+            raise InputError(f"{name}: expected a number of {span}{instead and f', or {instead}'}, not {shown(number)}")
     check_device(device)
 
 
@@ -862,14 +863,16 @@ def check_device(device: Any) -> None:
             return
     except (RuntimeError, AssertionError, NotImplementedError, TypeError):
         pass
-    raise InputError(f"device: expected 'cpu', 'auto', or one that torch finds here, such as 'cuda', not {device!r}")
+    raise InputError(
+        f"device: expected 'cpu', 'auto', or one that torch finds here, such as 'cuda', not {shown(device)}"
+    )
 
 
 def _check_games(env: Any) -> None:
     inner = getattr(env, "unwrapped", env)
     if not isinstance(inner, SelfPlayVecEnv):
         raise InputError(
-            f"env: SelfPlayPPO expects self_play_env(…), not {env!r}; MaskablePPO takes other environments"
+            f"env: SelfPlayPPO expects self_play_env(…), not {shown(env)}; MaskablePPO takes other environments"
         )
     while env is not inner:
         if type(env) is not VecMonitor:

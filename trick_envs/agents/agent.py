@@ -144,7 +144,7 @@ def checked_agent(agent: object, where: str, only_acts: bool = False) -> Agent:
     if not fits:
         more = "" if only_acts else ", seed(seed) and a name"
         raise InputTypeError(
-            f"{where}: expected an agent with act(observations, action_masks, states){more}, not {agent!r}"
+            f"{where}: expected an agent with act(observations, action_masks, states){more}, not {shown(agent)}"
         )
     return cast(Agent, agent)
 

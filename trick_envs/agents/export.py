@@ -27,7 +27,7 @@ from trick_envs.engine.batch import BatchEnv
 from trick_envs.engine.game import Game
 from trick_envs.engine.play_log import layout_of
 from trick_envs.engine.registry import load_game
-from trick_envs.errors import InputError, InputTypeError, MissingExtraError
+from trick_envs.errors import InputError, InputTypeError, MissingExtraError, shown
 from trick_envs.files import replacing, try_to_write
 
 try:
@@ -201,7 +201,9 @@ def _game(given: Any) -> Game:
             return one
     if callable(getattr(given, "get_attr", None)):  # a VecEnv of SB3
         return _game(given.get_attr("game")[0])
-    raise InputTypeError(f"game: expected a game's name, load_game(…), or an environment of trick_envs, not {given!r}")
+    raise InputTypeError(
+        f"game: expected a game's name, load_game(…), or an environment of trick_envs, not {shown(given)}"
+    )
 
 
 def _observation(given: Any, game: Game) -> str:
@@ -218,7 +220,7 @@ def _network(policy: Any, game: Game, size: int) -> torch.nn.Module:
     if not isinstance(policy, torch.nn.Module) and isinstance(getattr(policy, "policy", None), torch.nn.Module):
         normalize, policy = policy.get_vec_normalize_env(), policy.policy
     if not isinstance(policy, torch.nn.Module):
-        raise InputTypeError(f"policy: expected a torch.nn.Module or a model of Stable-Baselines3, not {policy!r}")
+        raise InputTypeError(f"policy: expected a torch.nn.Module or a model of Stable-Baselines3, not {shown(policy)}")
     policy = _unwrapped(policy)
     sb3 = sys.modules.get("stable_baselines3.common.policies")  # who has such a model has imported it
     if sb3 is None or not isinstance(policy, sb3.BasePolicy):

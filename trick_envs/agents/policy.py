@@ -20,6 +20,7 @@ from trick_envs.agents.agent import Actions, Masks, Observations
 from trick_envs.agents.chance import Chance, pick, softmax_weights
 from trick_envs.agents.onnx_file import MAX_BYTES, Graph, GraphError, read_graph, short
 from trick_envs.agents.onnx_sizes import BatchSize, sizes_of
+from trick_envs.engine.copies import OwnCopies
 from trick_envs.engine.game import Game
 from trick_envs.engine.history import Events
 from trick_envs.engine.observation import VERSION
@@ -179,7 +180,7 @@ def masked_logits(logits: npt.NDArray[np.float32], legal: npt.NDArray[np.bool_])
     return found
 
 
-class PolicyAgent:
+class PolicyAgent(OwnCopies):
     """A policy from an ONNX file: inputs ``observation`` and ``action_mask``, outputs ``logits`` and ``value``.
 
     It keeps the content of the file, so copies and pickles of it play wherever the file is not.

@@ -404,5 +404,5 @@ def _seconds(text: str, spec: str) -> float:
     except ValueError:
         seconds = 0.0
     if not 0 < seconds < float("inf"):
-        raise InputError(f"{spec}: timeout: expected a number of seconds above 0, not {text!r}")
+        raise InputError(f"{spec}: timeout: expected a number of seconds above 0, not {shown(text)}")
     return seconds

@@ -6,10 +6,11 @@ import numpy as np
 
 from trick_envs.agents.agent import Actions, Masks, Observations
 from trick_envs.agents.chance import Chance, pick
+from trick_envs.engine.copies import OwnCopies
 from trick_envs.engine.state import States
 
 
-class RandomAgent:
+class RandomAgent(OwnCopies):
     """Plays a random legal card; all have the same probability."""
 
     name = "random"

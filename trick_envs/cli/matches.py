@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from trick_envs.cli.base import GameOption, JsonOption, PlayersOption, app, out, output_file
-from trick_envs.errors import InputError
+from trick_envs.errors import InputError, shown
 
 
 @app.command()
@@ -97,7 +97,7 @@ def replay(
     from trick_envs.view.messages import languages, speaking
 
     if language not in languages():
-        raise InputError(f"--language: expected {' or '.join(languages())}, not {language!r}")
+        raise InputError(f"--language: expected {' or '.join(languages())}, not {shown(language)}")
     record = read_json(file)
     if html is None:
         print(narrate(record))

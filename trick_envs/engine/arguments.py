@@ -40,7 +40,7 @@ def check_render_mode(render_mode: Any, known: Sequence[str]) -> None:
     """Raises ``UnknownRenderMode`` unless the mode is ``None`` or one of those known."""
     if render_mode is not None and (not isinstance(render_mode, str) or render_mode not in known):
         *others, last = map(repr, (None, *known))
-        raise UnknownRenderMode(f"render_mode: expected {', '.join(others)} or {last}, not {render_mode!r}")
+        raise UnknownRenderMode(f"render_mode: expected {', '.join(others)} or {last}, not {shown(render_mode)}")
 
 
 def unknown_argument(caller: str, name: str, known: Sequence[str]) -> TypeError:
@@ -161,7 +161,7 @@ def number_among(word: str, words: Sequence[str], name: str) -> int:
         ValueError: if it is none of them; names the argument and all words.
     """
     if not isinstance(word, str) or word not in words:
-        raise InputError(f"{name}: expected one of {', '.join(map(repr, words))}, not {word!r}")
+        raise InputError(f"{name}: expected one of {', '.join(map(repr, words))}, not {shown(word)}")
     return words.index(word)
 
 

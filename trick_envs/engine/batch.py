@@ -25,7 +25,7 @@ from trick_envs.engine.positions import why_illegal
 from trick_envs.engine.registry import arguments_of, load_game_for
 from trick_envs.engine.rng import fresh_seed, game_seeds
 from trick_envs.engine.state import States
-from trick_envs.errors import IllegalAction, InputError, ResetNeeded
+from trick_envs.errors import IllegalAction, InputError, ResetNeeded, shown
 
 MIN_GAMES = 1024  # in a thread: with fewer, threads wait longer for each other than they work
 
@@ -317,7 +317,9 @@ class BatchEnv(OwnArrays, Interruptible):
         games = np.asarray(env_ids)
         inside = games.ndim == 1 and games.dtype.kind in "iu" and ((games >= 0) & (games < self.num_envs)).all()
         if not inside or (games[1:] <= games[:-1]).any():
-            raise InputError(f"env_ids: expected ascending whole numbers of 0 to {self.num_envs - 1}, not {env_ids!r}")
+            raise InputError(
+                f"env_ids: expected ascending whole numbers of 0 to {self.num_envs - 1}, not {shown(env_ids)}"
+            )
         return np.ascontiguousarray(games, np.int64)
 
     def __repr__(self) -> str:

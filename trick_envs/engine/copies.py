@@ -1,11 +1,19 @@
-"""Copies of objects that write into arrays of their own: what they need when they are unpickled."""
+"""Copies of objects that change: they share nothing with their originals, and can write into their arrays."""
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+
+
+class OwnCopies:
+    """An object of which ``copy.copy`` is a copy of its own, too: it would play, or draw, with its original."""
+
+    def __copy__(self) -> Self:
+        return copy.deepcopy(self)
 
 
 class OwnArrays:

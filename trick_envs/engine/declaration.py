@@ -28,7 +28,7 @@ from trick_envs.engine.state import (
     State,
     fields,
 )
-from trick_envs.errors import InputError
+from trick_envs.errors import InputError, shown
 
 if TYPE_CHECKING:
     from trick_envs.engine.game import GameType
@@ -69,7 +69,7 @@ def check_declaration(game: GameType, layouts: Callable[[int], Sequence[Layout]]
 
 def wrong(game: GameType, attribute: str, found: Any, expected: str) -> InputError:
     """The error for an attribute of a declaration."""
-    return InputError(f"the game {game.name!r}: {attribute}: expected {expected}, not {found!r}")
+    return InputError(f"the game {game.name!r}: {attribute}: expected {expected}, not {shown(found)}")
 
 
 def _check_names(game: GameType) -> None:

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
 from functools import wraps
-from typing import Concatenate, ParamSpec, Self, TypeVar
+from typing import Concatenate, ParamSpec, TypeVar
 
+from trick_envs.engine.copies import OwnCopies
 from trick_envs.errors import ResetNeeded
 
 
-class Interruptible:
+class Interruptible(OwnCopies):
     """Something with ``reset`` and ``step`` that may be stopped half-way; then it asks for ``reset``."""
 
     _complete = True  # whether the last call has run to its end
-
-    def __copy__(self) -> Self:
-        """A copy of its own: one that shared arrays with its original would play in them."""
-        return copy.deepcopy(self)
 
     def _needs_complete(self) -> None:
         """Raises ``ResetNeeded`` if it has not."""

@@ -22,7 +22,7 @@ from trick_envs.engine.history import HIDDEN_CARD, Events, is_hidden
 from trick_envs.engine.kernels.seats import NOTED
 from trick_envs.engine.observation import Block, Layout
 from trick_envs.engine.state import FOLLOW, LEAD, OVER, Numbers, States
-from trick_envs.errors import InputError, ResetNeeded
+from trick_envs.errors import InputError, ResetNeeded, shown
 
 OBSERVATIONS = ("position", "history")
 MOST = 127  # what an int8 can hold
@@ -35,7 +35,7 @@ def with_history(observation: str) -> bool:
         ValueError: if there is no such kind of observation.
     """
     if not isinstance(observation, str) or observation not in OBSERVATIONS:
-        raise InputError(f"observation: expected {' or '.join(map(repr, OBSERVATIONS))}, not {observation!r}")
+        raise InputError(f"observation: expected {' or '.join(map(repr, OBSERVATIONS))}, not {shown(observation)}")
     return observation == "history"
 
 

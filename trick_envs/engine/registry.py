@@ -33,7 +33,7 @@ def game_type(name: str) -> GameType:
         raise InputError(f"there is no game {shown(name)}: choose one of {', '.join(game_names())}")
     found = load_point(declared)
     if not isinstance(found, GameType) or found.name != name:
-        raise InputTypeError(f"{name}: expected a GameType with this name, not {found!r}")
+        raise InputTypeError(f"{name}: expected a GameType with this name, not {shown(found)}")
     if found.version != version_of(name):
         raise wrong(found, "version", found.version, "a number written in the module that the entry point names")
     GAMES_BY_NAME[name] = found

@@ -25,7 +25,7 @@ from trick_envs.engine.arguments import reward_mode, whole_number
 from trick_envs.engine.batch import BatchEnv
 from trick_envs.engine.game import Game
 from trick_envs.engine.play_log import layout_of
-from trick_envs.errors import InputError, MissingExtraError
+from trick_envs.errors import InputError, MissingExtraError, shown
 from trick_envs.evaluation.seeds import SEEDS_PER_RUN, Purpose, match_seeds
 from trick_envs.files import locked
 from trick_envs.matches.loop import choose_actions
@@ -79,7 +79,7 @@ def play_decisions(
         ValueError: for an unknown spec, no player, a policy of another game, or numbers that are out of range.
     """
     if not players or not isinstance(players, Sequence) or isinstance(players, str):
-        raise InputError(f"players: expected a list of one spec or more, such as ['greedy'], not {players!r}")
+        raise InputError(f"players: expected a list of one spec or more, such as ['greedy'], not {shown(players)}")
     match_seeds(Purpose.TRAINING, seed, 0, whole_number(deals, 1, SEEDS_PER_RUN, "deals"))
     reward_mode(reward)
     agents = [make_agent(spec, game, seed + number) for number, spec in enumerate(players)]

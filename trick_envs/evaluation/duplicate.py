@@ -30,7 +30,7 @@ from trick_envs.agents.agent import checked_agent, observation_for
 from trick_envs.engine.arguments import whole_number
 from trick_envs.engine.batch import BatchEnv
 from trick_envs.engine.game import Game
-from trick_envs.errors import InputError
+from trick_envs.errors import InputError, shown
 from trick_envs.evaluation.intervals import half_width_95
 from trick_envs.evaluation.seeds import SEEDS_PER_RUN, Purpose, match_seeds, player_seeds
 from trick_envs.files import is_list, is_number
@@ -237,8 +237,8 @@ def lineups(game: Game, seatings: str = "alone") -> npt.NDArray[np.int64]:
     Raises:
         ValueError: for other seatings, and for all of them in a team game.
     """
-    if seatings not in SEATINGS:
-        raise InputError(f"seatings: expected {' or '.join(map(repr, SEATINGS))}, not {seatings!r}")
+    if not isinstance(seatings, str) or seatings not in SEATINGS:
+        raise InputError(f"seatings: expected {' or '.join(map(repr, SEATINGS))}, not {shown(seatings)}")
     if seatings == "all":
         if game.type.teams:
             raise InputError(f"seatings: {game.name} is played by teams, which stay together: only 'alone' is possible")

@@ -16,7 +16,7 @@ from trick_envs.agents.llm import Usage, answers_in
 from trick_envs.engine.arguments import action_numbers
 from trick_envs.engine.game import Game
 from trick_envs.engine.state import OVER, PHASES
-from trick_envs.errors import InputError
+from trick_envs.errors import InputError, shown
 from trick_envs.evaluation.duplicate import Result, play_points
 from trick_envs.evaluation.intervals import half_width_95
 from trick_envs.evaluation.seeds import Purpose
@@ -78,7 +78,7 @@ class Judged:
         self._agent, self._game = agent, game
         self._chooser, self._judge = (make_agent(judge, game, seed) for seed in (0, 1))
         if not hasattr(self._judge, "compare"):
-            raise InputError(f"judge: expected a search, such as {JUDGE!r}, not {judge!r}")
+            raise InputError(f"judge: expected a search, such as {JUDGE!r}, not {shown(judge)}")
         self.found: list[tuple[int, int, float]] = []  # seed of the match, phase, loss
 
     def seed(self, seed: int) -> None:

@@ -20,7 +20,7 @@ from trick_envs.engine.play_log import layout_of, with_history
 from trick_envs.engine.positions import phase_name, why_illegal
 from trick_envs.engine.rng import checked_seed, fresh_seed
 from trick_envs.engine.state import States
-from trick_envs.errors import IllegalAction, InputError, InvalidAction
+from trick_envs.errors import IllegalAction, InputError, InvalidAction, shown
 from trick_envs.interfaces.options import given_deals, reset_options
 from trick_envs.interfaces.rendering import ALL, FPS, MODES, Rendered, Rendering, no_render_mode
 from trick_envs.matches.match import Match
@@ -58,7 +58,7 @@ class _Seats(dict[str, int]):
     """The seats of the agents."""
 
     def __missing__(self, agent: object) -> NoReturn:
-        raise InputError(f"agent: expected one of {', '.join(self)}, not {agent!r}")
+        raise InputError(f"agent: expected one of {', '.join(self)}, not {shown(agent)}")
 
 
 class RawEnv(AECEnv[str, Observation, int | None]):

@@ -14,7 +14,7 @@ from pettingzoo.utils.env_logger import EnvLogger
 
 from trick_envs.engine.arguments import unknown_argument
 from trick_envs.engine.registry import arguments_of, game_type, load_game
-from trick_envs.errors import InvalidAction
+from trick_envs.errors import InvalidAction, shown
 from trick_envs.interfaces.aec import Action, Observation, RawEnv
 from trick_envs.interfaces.describe import describe_arguments, describe_game
 
@@ -63,7 +63,7 @@ class Env(RawEnv):
     def _number(self, action: object) -> int:
         number = super()._number(action)
         if not 0 <= number < self.game.num_actions:
-            raise InvalidAction(f"action is not in action space: 0 to {self.game.num_actions - 1}, not {action!r}")
+            raise InvalidAction(f"action is not in action space: 0 to {self.game.num_actions - 1}, not {shown(action)}")
         return number
 
     def agent_iter(self, max_iter: int = 2**63) -> AECIterable[str, Observation, int | None]:

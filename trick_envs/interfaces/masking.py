@@ -11,7 +11,7 @@ from gymnasium import spaces
 from trick_envs.engine.arguments import number_among
 from trick_envs.engine.game import Game
 from trick_envs.engine.observation import Layout
-from trick_envs.errors import InputError
+from trick_envs.errors import InputError, shown
 
 Vectors: TypeAlias = npt.NDArray[np.float32]
 
@@ -41,12 +41,13 @@ class Masking:
 
     def __init__(self, game: Game, layout: Layout, mask_key: str | None, observation_key: str, end_mask: str) -> None:
         end = number_among(end_mask, END_MASKS, "end_mask")
+        for key in (observation_key if mask_key is None else mask_key, observation_key):
+            if not isinstance(key, str):
+                raise InputError(f"mask_key, observation_key: expected strings, not {shown(key)}")
         if mask_key is None and observation_key != OBSERVATION_KEY:
-            raise InputError(f"observation_key: {observation_key!r} needs a mask_key, the key of the mask beside it")
-        if mask_key is not None and not (isinstance(mask_key, str) and isinstance(observation_key, str)):
-            raise InputError(f"mask_key, observation_key: expected strings, not {mask_key!r} and {observation_key!r}")
+            raise InputError(f"observation_key: {shown(observation_key)} needs a mask_key, that of the mask beside it")
         if mask_key == observation_key:
-            raise InputError(f"mask_key, observation_key: expected two different keys, not {mask_key!r} for both")
+            raise InputError(f"mask_key, observation_key: expected two different keys, not {shown(mask_key)} for both")
         self.end = end
         self._mask_key, self._observation_key = mask_key, observation_key
         vector = spaces.Box(*layout.bounds(), dtype=np.float32)

@@ -17,15 +17,15 @@ from trick_envs.discovery import gymnasium_id
 from trick_envs.engine.arguments import whole_number
 from trick_envs.engine.interrupts import Interruptible, whole
 from trick_envs.engine.rng import SEED_BITS, fresh_seed
-from trick_envs.errors import InputError, MissingExtraError, TrickEnvsError
+from trick_envs.errors import InputError, MissingExtraError, TrickEnvsError, shown
 from trick_envs.interfaces.text import TextEnv
 
 try:
     from openenv.core.env_server import create_app
     from openenv.core.env_server.interfaces import Environment
     from openenv.core.env_server.types import Action, ConcurrencyConfig, EnvironmentMetadata, Observation, State
+    from starlette import websockets
     from starlette.responses import JSONResponse
-    from starlette.websockets import WebSocketDisconnect
 except ModuleNotFoundError as missing:
     raise MissingExtraError("trick openenv needs OpenEnv: pip install 'trick_envs[openenv]'") from missing
 
@@ -33,6 +33,7 @@ TRAINING = "training"
 MOST_LETTERS = 100_000  # of an answer
 MOST_SEED = 2**SEED_BITS - 1  # deals of validation and test have seeds from 3 * 2**60 on
 Splits = Mapping[str, Callable[[int], int]]
+_GONE = ("WebSocketDisconnect", "WebSocketDisconnected")  # Starlette's errors; old ones lack the second
 
 
 class CardAction(Action):
@@ -128,7 +129,7 @@ class CardEnvironment(Interruptible, Environment[CardAction, CardObservation, Ca
         if unknown:
             raise InputError(f"reset: expected seed, episode_id, split and task, not {', '.join(map(repr, unknown))}")
         if episode_id is not None and not isinstance(episode_id, str):
-            raise InputError(f"episode_id: expected a text, not {episode_id!r}")
+            raise InputError(f"episode_id: expected a text, not {shown(episode_id)}")
         if split == TRAINING:
             if task is not None:
                 raise InputError("task: training has none, but seeds")
@@ -226,7 +227,9 @@ def make_openenv_app(
     )
     for kind in (TrickEnvsError, gymnasium.error.ResetNeeded):  # over HTTP; WebSockets have messages for errors
         app.add_exception_handler(kind, _told)
-    app.add_exception_handler(WebSocketDisconnect, _gone)
+    for name in _GONE:
+        if (found := getattr(websockets, name, None)) is not None:
+            app.add_exception_handler(found, _gone)
     return app
 
 

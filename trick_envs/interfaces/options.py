@@ -11,7 +11,7 @@ import gymnasium
 from trick_envs.engine.deal import BY_THE_RULES, Deal
 from trick_envs.engine.game import Game
 from trick_envs.engine.registry import load_game_for
-from trick_envs.errors import InputError, InputTypeError
+from trick_envs.errors import InputError, InputTypeError, shown
 from trick_envs.interfaces.masking import OBSERVATION_KEY
 from trick_envs.matches.fixed_deals import read_dealer, read_deals
 from trick_envs.matches.seating import Opponent
@@ -83,7 +83,7 @@ def reset_options(options: Any) -> dict[str, Any]:
         TypeError: if they are something else.
     """
     if options is not None and not isinstance(options, Mapping):
-        raise InputTypeError(f"options: expected None or a dict, not {options!r}")
+        raise InputTypeError(f"options: expected None or a dict, not {shown(options)}")
     return dict(options or {})
 
 
@@ -97,7 +97,7 @@ def given_deals(game: Game, options: Mapping[str, object]) -> list[Deal]:
         if option not in _OF_RESET:
             listed = " and ".join(map(repr, _OF_RESET))
             gymnasium.logger.warn(f"reset: option {option!r} means nothing here (the options are {listed})")
-    given = read_deals(game, options.get("deals") or [])
+    given = read_deals(game, options.get("deals"))
     dealer = read_dealer(game, options.get("dealer"), "options['dealer']")
     if dealer == BY_THE_RULES:
         return given

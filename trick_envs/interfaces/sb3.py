@@ -24,7 +24,7 @@ from stable_baselines3.common.vec_env import VecEnv, VecMonitor
 from trick_envs.engine.arguments import action_numbers, whole_number
 from trick_envs.engine.interrupts import Interruptible, whole
 from trick_envs.engine.rng import checked_seed, game_seeds
-from trick_envs.errors import IllegalAction, InputError, ResetNeeded
+from trick_envs.errors import IllegalAction, InputError, ResetNeeded, shown
 from trick_envs.interfaces.vector import VectorSeatEnv
 
 
@@ -132,7 +132,7 @@ class SeatVecEnv(Interruptible, VecEnv):
         if method_name == "render":
             pictures = self.games.render()
             return [None if pictures is None else pictures[i] for i in each]
-        raise AttributeError(f"env_method: expected 'action_masks', 'history' or 'render', not {method_name!r}")
+        raise AttributeError(f"env_method: expected 'action_masks', 'history' or 'render', not {shown(method_name)}")
 
     def get_images(self) -> list[Any]:
         """Every table as pixels, in render mode ``"rgb_array"``."""

@@ -27,7 +27,7 @@ from trick_envs.engine.game import Game
 from trick_envs.engine.history import Events
 from trick_envs.engine.interrupts import Interruptible, whole
 from trick_envs.engine.state import OVER, States, copy_states
-from trick_envs.errors import InputError, InputTypeError
+from trick_envs.errors import InputError, InputTypeError, shown
 from trick_envs.interfaces.gymnasium import SeatEnv
 from trick_envs.interfaces.rendering import FPS, MODES, Rendered
 from trick_envs.matches.record import Record
@@ -236,5 +236,5 @@ def _judge(spec: str, game: Game, seed: int) -> _Judge:
     """
     agent = make_agent(spec, game, seed)
     if not hasattr(agent, "compare"):
-        raise InputError(f"loss: expected a search, such as 'pretrained+rollout:64' or 'pimc:100', not {spec!r}")
+        raise InputError(f"loss: expected a search, such as 'pretrained+rollout:64' or 'pimc:100', not {shown(spec)}")
     return cast(_Judge, agent)

@@ -17,7 +17,7 @@ from trick_envs.engine.history import Events, Recall
 from trick_envs.engine.interrupts import Interruptible, whole
 from trick_envs.engine.rng import fresh_seed, game_seeds
 from trick_envs.engine.state import Numbers, States
-from trick_envs.errors import InputError, InputTypeError, ResetNeeded
+from trick_envs.errors import InputError, InputTypeError, ResetNeeded, shown
 from trick_envs.interfaces.learners import Learners
 from trick_envs.interfaces.masking import Masked
 from trick_envs.interfaces.options import SeatOptions, reset_options
@@ -203,10 +203,10 @@ class VectorSeatEnv(Interruptible, VectorEnv[Masked, npt.NDArray[Any], npt.NDArr
         if mask is None:
             return self._learners.all
         if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_:
-            raise InputTypeError(f"options['reset_mask']: expected a NumPy array of bool, not {mask!r}")
+            raise InputTypeError(f"options['reset_mask']: expected a NumPy array of bool, not {shown(mask)}")
         if mask.shape != (self.num_envs,) or not mask.any():
             raise InputError(
-                f"options['reset_mask']: expected shape ({self.num_envs},) with at least one True, not {mask!r}"
+                f"options['reset_mask']: expected shape ({self.num_envs},) with at least one True, not {shown(mask)}"
             )
         if not (self._learners.started and self._complete) and not mask.all():
             which = "this" if self._learners.started else "the first"
@@ -244,7 +244,7 @@ class VectorSeatEnv(Interruptible, VectorEnv[Masked, npt.NDArray[Any], npt.NDArr
 def _autoreset_mode(given: AutoresetMode | str) -> AutoresetMode:
     """Gymnasium's enum, from a member of it, or the value or name of one."""
     for mode in AutoresetMode:
-        if given in (mode, mode.value, mode.name):
+        if given is mode or (isinstance(given, str) and given in (mode.value, mode.name)):
             return mode
     known = ", ".join(repr(mode.name) for mode in AutoresetMode)
-    raise InputError(f"autoreset_mode: expected one of {known}, or a gymnasium.vector.AutoresetMode, not {given!r}")
+    raise InputError(f"autoreset_mode: expected one of {known}, or a gymnasium AutoresetMode, not {shown(given)}")

@@ -35,9 +35,13 @@ def read_dealer(game: Game, dealer: object, where: str) -> int:
 def read_deals(game: Game, deals: object, where: str = "options['deals']") -> list[Deal]:
     """Reads a list of deals as in ``record()``: ``hands``, ``stock`` if the game has one, and optionally ``dealer``.
 
+    ``None`` is no deal.
+
     Raises:
         ValueError: for an invalid deal; names the wrong card, and ``where``.
     """
+    if deals is None:
+        return []
     if isinstance(deals, (str, Mapping)) or not isinstance(deals, Sequence):
         raise InputError(f"{where}: expected a list of deals, not {shown(deals)}")
     return [_read_deal(game, deal, f"{where}[{number}]") for number, deal in enumerate(deals)]
@@ -46,7 +50,7 @@ def read_deals(game: Game, deals: object, where: str = "options['deals']") -> li
 def _read_deal(game: Game, deal: object, where: str) -> Deal:
     if not isinstance(deal, Mapping) or not isinstance(deal.get("hands"), Sequence):
         raise InputError(f"{where}: expected a dict with 'hands' (and 'dealer', 'stock'), not {shown(deal)}")
-    hands, stock = deal["hands"], deal.get("stock") or []
+    hands, stock = deal["hands"], [] if deal.get("stock") is None else deal["stock"]
     if len(hands) != game.num_players:
         raise InputError(f"{where}: expected {game.num_players} hands, not {len(hands)}")
     try:

@@ -13,10 +13,11 @@ from trick_envs.agents.agent import HistoryAgent, ask, checked_agent, takes_hist
 from trick_envs.engine.game import Game
 from trick_envs.engine.history import Events
 from trick_envs.engine.play_log import history_layout
-from trick_envs.engine.positions import observe
+from trick_envs.engine.positions import observe, why_illegal
 from trick_envs.engine.registry import load_game
 from trick_envs.engine.rng import checked_seed
 from trick_envs.engine.state import States
+from trick_envs.errors import IllegalAction, InputTypeError, shown
 from trick_envs.matches.match import Match
 from trick_envs.matches.record import Record
 
@@ -61,6 +62,8 @@ def play_match(
 
 def finish_match(match: Match, agents: Mapping[int, Agent]) -> None:
     """Plays a match to its end, with a player for every seat."""
+    if not isinstance(agents, Mapping):
+        raise InputTypeError(f"agents: expected a dict from seats to players, not {shown(agents)}")
     for seat in range(match.game.num_players):
         checked_agent(agents.get(seat), f"player of seat {seat}", only_acts=True)
     while not match.over:
@@ -93,6 +96,9 @@ def choose_actions(
 
     Returns:
         ``(R,)`` actions.
+
+    Raises:
+        ValueError: if a player names what is no legal card; names the player.
     """
     turn = who[rows, tables.seats[rows]]
     actions = np.zeros(len(rows), np.int64)
@@ -102,5 +108,11 @@ def choose_actions(
             asked = rows[mine]
             seen = tables.observations[asked], tables.action_masks[asked], tables.states[asked]
             plays = (lambda asked=asked: tables.plays()[asked]) if tables.knows_order else None
-            actions[mine] = ask(player, tables.game, *seen, plays)
+            named = actions[mine] = ask(player, tables.game, *seen, plays)
+            legal = (named >= 0) & (named < tables.game.num_actions)
+            legal &= seen[1][np.arange(len(mine)), np.where(legal, named, 0)] != 0
+            if not legal.all():
+                k = int(legal.argmin())
+                wrong = why_illegal(tables.game, tables.states[asked[k : k + 1]], int(named[k]))
+                raise IllegalAction(f"player {getattr(player, 'name', player)}: {wrong}")
     return actions

@@ -22,7 +22,7 @@ from trick_envs.engine.play_log import PlayLog
 from trick_envs.engine.positions import dealt, phase_name, why_illegal, winners_in
 from trick_envs.engine.rng import checked_seed
 from trick_envs.engine.state import FOLLOW, LEAD, States, copy_states
-from trick_envs.errors import IllegalAction, InputError, InputTypeError
+from trick_envs.errors import IllegalAction, InputError, InputTypeError, shown
 from trick_envs.matches.fixed_deals import deal_given
 from trick_envs.matches.record import Record
 
@@ -283,7 +283,7 @@ class Match:
         try:
             head, _, payload = memoryview(data).tobytes().partition(b"\n")
         except TypeError:
-            raise InputTypeError(f"expected the bytes of a saved match, not {data!r}") from None
+            raise InputTypeError(f"expected the bytes of a saved match, not {shown(data)}") from None
         if head != _MAGIC + _digest(payload):
             raise InputError("these bytes are not a saved match, or they are damaged")
         try:

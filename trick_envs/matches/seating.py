@@ -19,7 +19,7 @@ from trick_envs.engine.history import Events
 from trick_envs.engine.kernels.seats import GREEDY_PLAYER, ILLEGAL_MODES, RANDOM_PLAYER
 from trick_envs.engine.rng import MAX_SEED
 from trick_envs.engine.state import States
-from trick_envs.errors import InputError
+from trick_envs.errors import InputError, shown
 
 PlayerFunction = Callable[[npt.NDArray[np.float32], npt.NDArray[np.int8]], npt.ArrayLike]
 Opponent = str | PathLike[str] | Agent | PlayerFunction
@@ -147,7 +147,7 @@ def _checked_player(opponent: object) -> Agent | PlayerFunction:
         hint = ". For a model of Stable-Baselines3: lambda o, m: model.predict(o, action_masks=m)[0]"
     raise InputError(
         "opponents: expected a spec such as 'greedy' or the path of a policy, an agent, or a function "
-        f"(observations, action_masks) -> actions, not {opponent!r}{hint}"
+        f"(observations, action_masks) -> actions, not {shown(opponent)}{hint}"
     )
 
 

@@ -24,6 +24,7 @@ from trick_envs.view.messages import ENGLISH, languages, messages, said, speakin
 
 COOKIE = "trick_envs_browser"
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+HOST = re.compile(r"[A-Za-z0-9._-]{1,253}|\[[0-9a-fA-F:.]{2,45}\]", re.ASCII)  # a name by which a server may be asked
 HEADERS = {
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -84,7 +85,7 @@ class KnownHosts:
             await self.app(scope, receive, send)
             return
         told = "This server does not answer to the name by which it was asked."
-        if re.fullmatch(r"[A-Za-z0-9.-]{1,253}", name, re.ASCII):
+        if HOST.fullmatch(name):
             told += f" If that name is meant to lead here: trick serve --allowed-host {name}"
         await PlainTextResponse(told, 400)(scope, receive, send)
 

@@ -14,13 +14,14 @@ import uvicorn
 
 from trick_envs.agents import make_agent
 from trick_envs.engine.registry import load_game
+from trick_envs.errors import InputError, shown
 from trick_envs.files import write_text
 from trick_envs.matches.loop import play_match
 from trick_envs.matches.match import Match
 from trick_envs.play.hints import advisor_of
 from trick_envs.play.saved import data_root
 from trick_envs.play.web.app import FIRST, make_app
-from trick_envs.play.web.http import LOOPBACK
+from trick_envs.play.web.http import HOST, LOOPBACK
 
 ALL = ("0.0.0.0", "::")  # where a server listens on every address of its machine
 
@@ -49,10 +50,10 @@ def serve(
 
     Raises:
         OSError: if the port is taken.
-        ValueError: if there is no such game, or a file holds no policy.
+        ValueError: if there is no such game, a file holds no policy, or an allowed name is none.
     """
     folder = folder or data_root() / "games"
-    app = make_app(game or FIRST, [*allowed_hosts(host), *allowed], host in ALL, folder, True, policies)
+    app = make_app(game or FIRST, allowed_hosts(host, allowed), host in ALL, folder, True, policies)
     found = _bind(host, port)
     address = f"http://{_shown(host)}:{found.getsockname()[1]}/" + (f"?game={game}" if game else "")
     tell(address)
@@ -76,12 +77,19 @@ def unwritable(folder: Path) -> str:
     return ""
 
 
-def allowed_hosts(host: str) -> list[str]:
-    """The names under which a server that listens there may be asked: no other site's name that leads here."""
+def allowed_hosts(host: str, further: Sequence[str] = ()) -> list[str]:
+    """The names under which a server that listens there may be asked: no other site's name that leads here.
+
+    Raises:
+        ValueError: if a further one is no name, such as an address with ``http://`` or a port: nobody asks by that.
+    """
+    for name in further:
+        if not HOST.fullmatch(name):
+            raise InputError(f"--allowed-host: expected a name such as cards.example.org, not {shown(name)}")
     if host in ALL:
         name = socket.gethostname()
-        return [*LOOPBACK, name, f"{name}.local"]  # addresses in numbers besides: see ``KnownHosts``
-    return [*LOOPBACK, f"[{host}]" if ":" in host else host]
+        return [*LOOPBACK, name, f"{name}.local", *further]  # addresses in numbers besides: see ``KnownHosts``
+    return [*LOOPBACK, f"[{host}]" if ":" in host else host, *further]
 
 
 def _bind(host: str, port: int) -> socket.socket:
