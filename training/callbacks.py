@@ -22,7 +22,7 @@ from training.self_play import SelfPlayPPO
 from trick_envs.agents import Agent, make_agent
 from trick_envs.engine.arguments import whole_number
 from trick_envs.engine.game import Game
-from trick_envs.errors import InputError, TrickEnvsError, shown
+from trick_envs.errors import InputError, TrickEnvsError, in_a_line, shown
 from trick_envs.evaluation.duplicate import evaluate
 from trick_envs.evaluation.seeds import SEEDS_PER_RUN, Purpose, check_run_seed
 from trick_envs.files import replacing
@@ -264,7 +264,7 @@ class ExactCheckpoint(_BetweenUpdates):
         except TrickEnvsError as error:
             raise InputError(f"{path}: {error}") from None
         except Exception as error:  # what is in the zip has many errors
-            raise InputError(f"{path}: {told} ({type(error).__name__}: {error})") from error
+            raise InputError(f"{path}: {told} ({in_a_line(error)})") from error
         return model
 
 

@@ -36,7 +36,7 @@ from trick_envs.agents.spec import runs_code
 from trick_envs.cli.progress import progress_bar
 from trick_envs.discovery import load_point
 from trick_envs.engine.game import Game
-from trick_envs.errors import InputError, TrickEnvsError, shown
+from trick_envs.errors import InputError, TrickEnvsError, in_a_line, shown
 from trick_envs.evaluation.duplicate import Result, evaluate, make_result, margins_of, play_points, results_table
 from trick_envs.evaluation.seeds import Purpose
 from trick_envs.files import LOCK, locked, try_to_write, write_signed_json, write_text
@@ -325,7 +325,7 @@ def load_callback(named: str) -> BaseCallback:
     try:
         found = made() if callable(made) else made
     except Exception as error:  # code of others
-        raise InputError(f"--callback {named}: {type(error).__name__}: {error}") from error
+        raise InputError(f"--callback {named}: {in_a_line(error)}") from error
     if not isinstance(found, BaseCallback):
         raise InputError(f"--callback {named}: expected a BaseCallback of Stable-Baselines3, not {shown(found)}")
     return found

@@ -55,3 +55,9 @@ def shown(given: object) -> str:
     except Exception:  # an integer of more than 4,300 digits, or whatever another class raises
         return f"a {type(given).__name__}"
     return text if len(text) <= 200 else f"{text[:200]}…"
+
+
+def in_a_line(error: Exception) -> str:
+    """An error of a library in one line, without what a terminal would obey."""
+    text = "".join(letter for letter in " ".join(str(error).split()) if letter.isprintable())
+    return f"{type(error).__name__}: {text if len(text) <= 300 else f'{text[:300]}…'}"

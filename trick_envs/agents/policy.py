@@ -26,7 +26,7 @@ from trick_envs.engine.history import Events
 from trick_envs.engine.observation import VERSION
 from trick_envs.engine.play_log import layout_of
 from trick_envs.engine.state import States
-from trick_envs.errors import InputError, MissingExtraError
+from trick_envs.errors import InputError, MissingExtraError, in_a_line
 
 if TYPE_CHECKING:
     import onnxruntime
@@ -230,7 +230,7 @@ class PolicyAgent(OwnCopies):
         except (ImportError, InputError):
             raise
         except Exception as error:  # onnxruntime has many of its own
-            raise InputError(f"{path}: not a policy of trick_envs ({_in_a_line(error)})") from error
+            raise InputError(f"{path}: not a policy of trick_envs ({in_a_line(error)})") from error
 
     def seed(self, seed: int) -> None:
         """Reseeds its draws."""
@@ -314,7 +314,7 @@ class PolicyAgent(OwnCopies):
                 found = self._session.run(["logits", "value"], {"observation": seen[part], "action_mask": masks[part]})
                 logits[part], values[part] = found[0], found[1].reshape(-1)
             except Exception as error:  # onnxruntime has many of its own
-                raise PolicyError(f"it fails on a position ({_in_a_line(error)})") from error
+                raise PolicyError(f"it fails on a position ({in_a_line(error)})") from error
         legal = masks != 0
         if not (np.isfinite(logits[legal]).all() and np.isfinite(values).all()):
             raise PolicyError("it judges a position with what is no finite number")
@@ -335,9 +335,3 @@ class PolicyAgent(OwnCopies):
     def __setstate__(self, state: dict[str, Any]) -> None:  # a session cannot be copied: there is a new one
         self.__dict__.update(state)
         self._session = _session(self._content)
-
-
-def _in_a_line(error: Exception) -> str:
-    """An error of a library in one line, without what a terminal would obey."""
-    text = "".join(letter for letter in " ".join(str(error).split()) if letter.isprintable())
-    return f"{type(error).__name__}: {text if len(text) <= 300 else f'{text[:300]}…'}"
