@@ -123,7 +123,7 @@ def test_an_agents_illegal_card_is_an_error_that_names_the_rule() -> None:
             return action_masks.argmin(axis=1)
 
     env = BestResponseVecEnv(BatchEnv("pepper", 5), 0, 1.0, Cheat())
-    with pytest.raises(ValueError, match="game 0: player_"):
+    with pytest.raises(ValueError, match="player last: player_3 does not have"):
         env.reset()
 
 
