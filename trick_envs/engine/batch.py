@@ -188,19 +188,25 @@ class BatchEnv(OwnArrays, Interruptible):
         self._needs_complete()
         games = self._all if env_ids is None else self._checked_rows(env_ids)
         chosen = action_numbers(actions, len(games))
-        self._check_legal(games, chosen)
+        if (wrong := self._wrong(games, chosen)) is not None:
+            raise IllegalAction(f"game {wrong[0]}: {wrong[1]}")
         self._play(games, chosen)
         return self.rewards, self.terminated
 
-    def _check_legal(self, games: npt.NDArray[np.int64], chosen: npt.NDArray[np.int64]) -> None:
-        """Raises ``IllegalAction`` for the first of these actions that is not legal in its game."""
+    def illegal_action(self, actions: npt.ArrayLike, env_ids: npt.ArrayLike) -> tuple[int, str] | None:
+        """The first of these games whose action, as of ``step``, is not legal, and why; ``None`` if all are."""
+        games = self._checked_rows(env_ids)
+        return self._wrong(games, action_numbers(actions, len(games)))
+
+    def _wrong(self, games: npt.NDArray[np.int64], actions: npt.NDArray[np.int64]) -> tuple[int, str] | None:
         if not self._allowed_known or self._states_shown:
-            wrong = self._first_illegal(games, chosen)
+            first = self._first_illegal(games, actions)
         else:
-            wrong = self.game.kernels.direct("first_unnamed")(self._allowed, games, chosen, self.game.num_actions)
-        if wrong >= 0:
-            i = int(games[wrong])
-            raise IllegalAction(f"game {i}: {why_illegal(self.game, self._states[i : i + 1], int(chosen[wrong]))}")
+            first = self.game.kernels.direct("first_unnamed")(self._allowed, games, actions, self.game.num_actions)
+        if first < 0:
+            return None
+        i = int(games[first])
+        return i, why_illegal(self.game, self._states[i : i + 1], int(actions[first]))
 
     @whole
     def _play(self, games: npt.NDArray[np.int64], chosen: npt.NDArray[np.int64]) -> None:

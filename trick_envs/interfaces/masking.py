@@ -41,7 +41,7 @@ class Masking:
 
     def __init__(self, game: Game, layout: Layout, mask_key: str | None, observation_key: str, end_mask: str) -> None:
         end = number_among(end_mask, END_MASKS, "end_mask")
-        for key in (observation_key if mask_key is None else mask_key, observation_key):
+        for key in (observation_key,) if mask_key is None else (mask_key, observation_key):
             if not isinstance(key, str):
                 raise InputError(f"mask_key, observation_key: expected strings, not {shown(key)}")
         if mask_key is None and observation_key != OBSERVATION_KEY:

@@ -3,40 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from trick_envs.agents import Actions, Agent
 from trick_envs.agents.agent import HistoryAgent, ask, checked_agent, takes_history
-from trick_envs.engine.game import Game
-from trick_envs.engine.history import Events
 from trick_envs.engine.play_log import history_layout
-from trick_envs.engine.positions import observe, why_illegal
+from trick_envs.engine.positions import observe
 from trick_envs.engine.registry import load_game
 from trick_envs.engine.rng import checked_seed
-from trick_envs.engine.state import States
 from trick_envs.errors import IllegalAction, InputTypeError, shown
 from trick_envs.matches.match import Match
 from trick_envs.matches.record import Record
 
+if TYPE_CHECKING:
+    from trick_envs.engine.batch import BatchEnv
+
 NOBODY = -1
-
-
-class Tables(Protocol):
-    """Many games in lock step: a ``BatchEnv``."""
-
-    game: Game
-    observations: npt.NDArray[np.int8]
-    action_masks: npt.NDArray[np.int8]
-    seats: npt.NDArray[np.int64]
-
-    @property
-    def states(self) -> States: ...
-    @property
-    def knows_order(self) -> bool: ...
-    def plays(self) -> Events: ...
 
 
 def play_match(
@@ -84,12 +69,12 @@ def choose_action(match: Match, agent: Agent | HistoryAgent) -> int:
 
 
 def choose_actions(
-    tables: Tables, players: Sequence[Agent], who: npt.NDArray[np.int64], rows: npt.NDArray[np.int64]
+    games: BatchEnv, players: Sequence[Agent], who: npt.NDArray[np.int64], rows: npt.NDArray[np.int64]
 ) -> Actions:
     """The players' actions in some games; each player is called once, for all games in which it is to act.
 
     Args:
-        tables: the games.
+        games: the games.
         players: who plays.
         who: ``(num_envs, num_players)``: who sits where, as an index into ``players``.
         rows: the games to choose in, ``(R,)``; in all of them one of the players is to act.
@@ -100,19 +85,15 @@ def choose_actions(
     Raises:
         ValueError: if a player names what is no legal card; names the player.
     """
-    turn = who[rows, tables.seats[rows]]
+    turn = who[rows, games.seats[rows]]
     actions = np.zeros(len(rows), np.int64)
     for number, player in enumerate(players):
         mine = np.flatnonzero(turn == number)
         if len(mine):
             asked = rows[mine]
-            seen = tables.observations[asked], tables.action_masks[asked], tables.states[asked]
-            plays = (lambda asked=asked: tables.plays()[asked]) if tables.knows_order else None
-            named = actions[mine] = ask(player, tables.game, *seen, plays)
-            legal = (named >= 0) & (named < tables.game.num_actions)
-            legal &= seen[1][np.arange(len(mine)), np.where(legal, named, 0)] != 0
-            if not legal.all():
-                k = int(legal.argmin())
-                wrong = why_illegal(tables.game, tables.states[asked[k : k + 1]], int(named[k]))
-                raise IllegalAction(f"player {getattr(player, 'name', player)}: {wrong}")
+            seen = games.observations[asked], games.action_masks[asked], games.states[asked]
+            plays = (lambda asked=asked: games.plays()[asked]) if games.knows_order else None
+            named = actions[mine] = ask(player, games.game, *seen, plays)
+            if (wrong := games.illegal_action(named, asked)) is not None:
+                raise IllegalAction(f"player {getattr(player, 'name', player)}: {wrong[1]}")
     return actions
