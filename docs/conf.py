@@ -87,11 +87,11 @@ LINKS = {
 }
 
 
-def with_links_of_the_site(text: str) -> str:
-    """A page of ``docs/``, or what it includes, with links that lead to the pages of the site."""
+def for_the_site(text: str) -> str:
+    """A page of ``docs/``, or what it includes: links lead to pages of the site, margins stay in one line."""
     for link, here in LINKS.items():
         text = re.sub(link, here, text)
-    return text
+    return text.replace(" ± ", "\u00a0±\u00a0")
 
 
 def setup(app: Any) -> None:
@@ -120,10 +120,10 @@ def setup(app: Any) -> None:
 
     def read(_app: Any, name: str, content: list[str]) -> None:
         if "/" not in name:
-            content[0] = with_links_of_the_site(content[0])
+            content[0] = for_the_site(content[0])
 
     def included(_app: Any, _path: Path, _parent: str, content: list[str]) -> None:
-        content[0] = with_links_of_the_site(content[0])
+        content[0] = for_the_site(content[0])
 
     app.connect("autodoc-process-signature", shorten)
     app.connect("autodoc-process-docstring", keep, priority=400)  # napoleon has 500
