@@ -21,7 +21,14 @@ from typer.testing import CliRunner
 import trick_envs
 from trick_envs import errors, load_game, make_agent
 from trick_envs.cli import app, base, main
-from trick_envs.errors import FolderInUseError, IllegalAction, InputError, InputTypeError, MissingExtraError
+from trick_envs.errors import (
+    FolderInUseError,
+    IllegalAction,
+    InputError,
+    InputTypeError,
+    MissingExtraError,
+    in_a_line,
+)
 
 ROOT = Path(trick_envs.__file__).parent.parent
 SOURCES = [*(ROOT / "trick_envs").rglob("*.py"), *(ROOT / "training").rglob("*.py")]
@@ -124,6 +131,33 @@ def test_a_bug_is_never_shown_as_bad_input(
     assert told.splitlines()[-1] == (
         "This is a bug in trick_envs or in a plug-in: please report it, with the lines above."
     )
+
+
+def test_what_others_have_written_is_told_in_a_line_that_can_be_printed() -> None:
+    error = ValueError("one\n\x1b[31mtwo " + "x" * 9000)
+    assert in_a_line(error).startswith("ValueError: one [31mtwo xx")
+    assert len(in_a_line(error)) < 320
+    for path in SOURCES:
+        assert "{type(error).__name__}: {error}" not in path.read_text(encoding="utf-8"), path
+
+
+def test_a_player_of_others_that_raises_is_named_behind_its_traceback(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "raising.py").write_text(
+        "class Player:\n"
+        "    name = 'mine'\n"
+        "    def __init__(self, game, seed): pass\n"
+        "    def seed(self, seed): pass\n"
+        "    def act(self, observations, masks, states=None): raise OSError('not\\nthere')\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    command = ("evaluate", "--game", "hearts", "--deals", "2", "--folder", str(tmp_path / "runs"))
+    status, told = run(monkeypatch, capsys, *command, "raising:Player", "greedy")
+    assert status == 2
+    assert told.startswith("Traceback (most recent call last)")
+    assert "raising.py" in told
+    assert told.splitlines()[-1] == "error: OSError: not there (raised by player mine)"
 
 
 def interrupted_import() -> ImportError:

@@ -17,6 +17,8 @@ import pytest
 from helpers import make, play_randomly, through_a_store
 
 from trick_envs import BatchEnv, IllegalAction, make_agent
+from trick_envs.agents import GreedyAgent, RandomAgent
+from trick_envs.agents.search import SearchAgent
 from trick_envs.engine import hooks
 from trick_envs.engine.cards import members
 from trick_envs.engine.declaration import TAKEN
@@ -27,7 +29,9 @@ from trick_envs.evaluation.arena import make_plan
 from trick_envs.evaluation.duplicate import evaluate, lineups
 from trick_envs.matches import match as matches
 from trick_envs.matches.loop import play_match
+from trick_envs.matches.match import Match
 from trick_envs.view import table_view
+from trick_envs.view.reader import position_text
 
 # --- batches and vectors ------------------------------------------------------------------------------------------
 
@@ -206,6 +210,22 @@ def test_what_is_no_number_of_deals_no_spec_no_state_and_no_options_is_told() ->
     for env in (make("pepper", 3), gymnasium.make("trick_envs/Pepper-v0")):
         with pytest.raises(InputTypeError, match="options: expected None or a dict"):
             env.unwrapped.reset(options=["seat"])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("wrong", ["pepper", make("pepper"), None, 5], ids=["name", "env", "none", "number"])
+def test_what_is_no_game_is_told(wrong: Any) -> None:
+    """Names and environments are games in some places only."""
+    for take in (
+        lambda: make_agent("random", wrong),
+        lambda: GreedyAgent(wrong),
+        lambda: SearchAgent("pimc", 1, wrong),
+        lambda: Match(wrong, 1),
+        lambda: position_text(wrong, np.zeros(1), 0),
+        lambda: table_view(wrong, np.zeros(1)),
+        lambda: evaluate(wrong, RandomAgent(0), RandomAgent(0), 1),
+    ):
+        with pytest.raises(InputTypeError, match=r"game: expected what load_game\(\) returns"):
+            take()
 
 
 def test_a_single_environment_wants_a_reset_first() -> None:

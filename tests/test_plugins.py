@@ -182,12 +182,12 @@ ERRORS = [
     (
         "plug_in_missing:Highest",
         ValueError,
-        "'plug_in_missing:Highest' cannot .*: No module named 'plug_in_missing'",
+        r"'plug_in_missing:Highest' cannot .*: No module named 'plug_in_missing' \(for .*, set PYTHONPATH=\.\)$",
     ),
     (
         "plug_in.players:Highest",
         ValueError,
-        "'plug_in.players:Highest' cannot .*: No module named 'plug_in.players'",
+        "'plug_in.players:Highest' cannot .*: No module named 'plug_in.players'; 'plug_in' is not a package$",
     ),
     ("plug_in:Lowest", ValueError, "'plug_in:Lowest' cannot .*: module 'plug_in' has no attribute 'Lowest'"),
     ("plug_in:Players.lowest", ValueError, "'plug_in:Players.lowest' cannot be .*has no attribute 'lowest'"),

@@ -166,7 +166,9 @@ def test_a_program_is_kept_from_question_to_question_and_ended_with_its_player(p
         (READY + "say(type='card')", "named None, which is not legal"),
         (READY + "print('my move: 5', flush=True)", "answered 'my move: 5': expected a line"),
         ("say(type='card', card='1R')", 'expected a line {"type": "ready", …}'),
+        (READY + "say(type='card', card='x' * 9000)", "named 'x{199}…, which is not legal"),
         (READY + "sys.exit('no licence')", "has ended with exit status 1: no licence"),
+        (READY + "sys.exit('\\x1b[31mred' + 'x' * 900)", r"has ended with exit status 1: \[31mredx{200,300}…$"),
         ("os._exit(3)", "has ended with exit status 3"),
         (
             "sys.stdout.buffer.write(b'M\\xfcller\\n')\nsys.stdout.flush()",

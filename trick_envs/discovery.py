@@ -19,7 +19,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from trick_envs.errors import InputError
+from trick_envs.errors import InputError, in_a_line
 
 GAMES, AGENTS, COMMANDS = "trick_envs.games", "trick_envs.agents", "trick_envs.commands"
 
@@ -63,7 +63,9 @@ def load_point(point: EntryPoint) -> Any:
     try:
         return point.load()
     except (Exception, SystemExit) as error:  # a module of others may do anything
-        told = f"{point.value!r} cannot be loaded: {type(error).__name__}: {error}"
+        told = f"{point.value!r} cannot be loaded: {in_a_line(error)}"
+        if point.dist is None and isinstance(error, ModuleNotFoundError) and error.name == point.module.split(".")[0]:
+            told += " (for a module in the current folder, set PYTHONPATH=.)"
         raise InputError(told if point.value == point.name else f"{point.name!r}: {told}") from error
 
 

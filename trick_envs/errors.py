@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from gymnasium import error
 
+RAISED_BY = "raised by "  # a note of an exception from code of others begins so
+
 
 class TrickEnvsError(Exception):
     """Base class of all errors that are raised on purpose."""
@@ -57,7 +59,12 @@ def shown(given: object) -> str:
     return text if len(text) <= 200 else f"{text[:200]}…"
 
 
-def in_a_line(error: Exception) -> str:
+def in_a_line(error: BaseException) -> str:
     """An error of a library in one line, without what a terminal would obey."""
-    text = "".join(letter for letter in " ".join(str(error).split()) if letter.isprintable())
-    return f"{type(error).__name__}: {text if len(text) <= 300 else f'{text[:300]}…'}"
+    return f"{type(error).__name__}: {one_line(str(error))}"
+
+
+def one_line(text: str) -> str:
+    """What others have written, in one line, cut off, and without what a terminal would obey."""
+    text = "".join(letter for letter in " ".join(text.split()) if letter.isprintable())
+    return text if len(text) <= 300 else f"{text[:300]}…"

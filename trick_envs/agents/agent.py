@@ -13,7 +13,7 @@ from trick_envs.engine.arguments import action_numbers
 from trick_envs.engine.game import Game
 from trick_envs.engine.history import Events
 from trick_envs.engine.state import States
-from trick_envs.errors import InputError, InputTypeError, shown
+from trick_envs.errors import RAISED_BY, InputError, InputTypeError, shown
 
 Actions: TypeAlias = npt.NDArray[np.int64]
 Observations: TypeAlias = npt.NDArray[np.float32 | np.int8]  # the same numbers: environments have floats, batches bytes
@@ -113,12 +113,19 @@ def ask(
 
     Raises:
         ValueError: if it does not name one whole number for each row; names the player.
+        Exception: whatever a player that is not of this package raises, with a note that names it.
     """
-    if plays is not None and takes_history(agent):
-        named = cast(HistoryAgent, agent).act(observations, action_masks, states, plays())
-    else:
-        named = agent.act(observations[:, : game.layout.size], action_masks, states)
-    return action_numbers(named, len(states), f"player {getattr(agent, 'name', agent)}")
+    player = f"player {getattr(agent, 'name', agent)}"
+    try:
+        if plays is not None and takes_history(agent):
+            named = cast(HistoryAgent, agent).act(observations, action_masks, states, plays())
+        else:
+            named = agent.act(observations[:, : game.layout.size], action_masks, states)
+    except Exception as error:
+        if type(agent).__module__.partition(".")[0] != "trick_envs":
+            error.add_note(f"{RAISED_BY}{player}")
+        raise
+    return action_numbers(named, len(states), player)
 
 
 def takes_two(function: object) -> bool:

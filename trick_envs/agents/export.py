@@ -27,7 +27,7 @@ from trick_envs.engine.batch import BatchEnv
 from trick_envs.engine.game import Game
 from trick_envs.engine.play_log import layout_of
 from trick_envs.engine.registry import load_game
-from trick_envs.errors import InputError, InputTypeError, MissingExtraError, shown
+from trick_envs.errors import InputError, InputTypeError, MissingExtraError, in_a_line, one_line, shown
 from trick_envs.files import replacing, try_to_write
 
 try:
@@ -283,7 +283,7 @@ def _evaluate(
         with torch.no_grad():
             parts = network.outputs(*given)
     except Exception as error:
-        raise InputError(f"the module fails on B = {rows}: {wanted} ({type(error).__name__}: {error})") from error
+        raise InputError(f"the module fails on B = {rows}: {wanted} ({in_a_line(error)})") from error
     if not (np.array_equal(given[0].numpy(), observations) and np.array_equal(given[1].numpy(), masks)):
         raise InputError("the module changes what it is given: expected one that leaves both its inputs as they are")
     dense = [isinstance(part, torch.Tensor) and part.layout is torch.strided for part in parts]
@@ -322,7 +322,7 @@ def _for_inference(module: torch.nn.Module) -> Iterator[None]:
     try:
         module.to("cpu").eval()
     except Exception as error:  # NotImplementedError of what torch.export has made
-        raise InputError(f"the module has no mode for inference ({type(error).__name__}: {error})") from error
+        raise InputError(f"the module has no mode for inference ({in_a_line(error)})") from error
     try:
         yield
     finally:
@@ -351,7 +351,8 @@ def _to_onnx(network: _Exported, game: Game, size: int) -> Any:
         cause = (str(error.__cause__ or error).splitlines() or [""])[0]
         if any(isinstance(part, torch.jit.ScriptModule) for part in network.modules()):
             cause = "it holds TorchScript of torch.jit.script: expected the module that this was made from"
-        raise InputError(f"torch.export cannot follow the module ({type(error).__name__}: {cause})") from error
+        told = f"{type(error).__name__}: {one_line(cause)}"
+        raise InputError(f"torch.export cannot follow the module ({told})") from error
     assert program is not None
     model = program.model_proto
     for part in (*model.graph.node, *model.graph.input, *model.graph.output, *model.graph.value_info, model.graph):

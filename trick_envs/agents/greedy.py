@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from trick_envs.agents.agent import Actions, Masks, Observations, required
-from trick_envs.engine.game import Game
+from trick_envs.engine.game import Game, checked_game
 from trick_envs.engine.state import States
 
 
@@ -15,7 +15,7 @@ class GreedyAgent:
     name = "greedy"
 
     def __init__(self, game: Game) -> None:
-        self.game = game
+        self.game = checked_game(game)
 
     def seed(self, seed: int) -> None:
         """It makes no random choices."""

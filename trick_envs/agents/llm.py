@@ -27,7 +27,7 @@ from trick_envs.engine.deal import Deal
 from trick_envs.engine.game import Game
 from trick_envs.engine.history import HIDDEN_CARD, Events, Recall
 from trick_envs.engine.state import OVER, States
-from trick_envs.errors import InputError, MissingExtraError
+from trick_envs.errors import InputError, MissingExtraError, in_a_line, one_line
 from trick_envs.view.answer import parse_answer
 from trick_envs.view.reader import plain, position_text, rules_text
 
@@ -339,27 +339,27 @@ class LLMAgent:
                     if time.monotonic() > deadline:
                         raise _InPassing(f"no whole response within {self.settings.timeout:g} seconds")
         except openai.APIStatusError as error:
-            told = f"status {error.status_code}: {_short(str(error))}"
+            told = f"status {error.status_code}: {one_line(str(error))}"
             if error.status_code in _SEND_AGAIN or error.status_code >= 500:
                 raise _InPassing(told, _retry_after(error.response.headers)) from None
             raise LLMError(self._without_key(f"{self.name}: {told}")) from None
         except openai.APITimeoutError:
             raise _InPassing(f"nothing within {self.settings.timeout:g} seconds") from None
         except openai.OpenAIError as error:
-            raise _InPassing(_short(f"{error}: {error.__cause__}" if error.__cause__ else str(error))) from None
+            raise _InPassing(one_line(f"{error}: {error.__cause__}" if error.__cause__ else str(error))) from None
         except OSError as error:
-            raise _InPassing(_short(str(error))) from None
+            raise _InPassing(one_line(str(error))) from None
         except Exception as error:
             if type(error).__module__.partition(".")[0] not in ("httpx", "httpx2", "httpcore", "httpcore2", "h11"):
                 raise
-            raise _InPassing(f"{type(error).__name__}: {_short(str(error))}") from None
+            raise _InPassing(in_a_line(error)) from None
         try:
             content = json.loads(body)
             answer = content["choices"][0]["message"].get("content")
             usage = content.get("usage") or {}
             tokens = {name: int(usage.get(name) or 0) for name in ("prompt_tokens", "completion_tokens")}
         except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError):
-            shown = _short(body[:400].decode(errors="replace"))
+            shown = one_line(body[:400].decode(errors="replace"))
             raise _InPassing(f"a response that is no chat completion: {shown!r}") from None
         text = answer if isinstance(answer, str) else ""
         return {"answer": self._without_key(text.encode(errors="replace").decode()), **tokens}
@@ -504,8 +504,3 @@ def _retry_after(headers: Mapping[str, str]) -> float:
         return max(float(headers.get("retry-after", "0")), 0.0)
     except ValueError:
         return 0.0
-
-
-def _short(text: str) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= 200 else text[:199] + "…"

@@ -29,7 +29,7 @@ from trick_envs.engine.game import Game
 from trick_envs.engine.history import HIDDEN_CARD, Events
 from trick_envs.engine.positions import phase_name
 from trick_envs.engine.state import FOLLOW, LEAD, OVER, PASS, States
-from trick_envs.errors import InputError, shown
+from trick_envs.errors import InputError, one_line, shown
 from trick_envs.view import table_view
 
 PREFIX = "program:"
@@ -128,7 +128,9 @@ class ProgramAgent:
         answer = self._expect({"type": "act", **question}, "card")
         card = answer.get("card")
         if card not in question["legal"]:
-            raise self._failed(f"named {card!r}, which is not legal: expected one of {' '.join(question['legal'])}")
+            raise self._failed(
+                f"named {shown(card)}, which is not legal: expected one of {' '.join(question['legal'])}"
+            )
         return self.game.deck.parse(str(card))
 
     def _about(self) -> dict[str, Any]:
@@ -315,7 +317,7 @@ class _Running:
         self._listener.join(_PATIENCE)  # what it has started may hold it open
         words = self._said.decode(errors="replace").strip().splitlines()
         end = "has closed its output" if status is None else f"has ended with exit status {status}"
-        return end + (f": {words[-1]}" if words else "")
+        return end + (f": {one_line(words[-1])}" if words else "")
 
     def end(self) -> None:
         """Ends it, and all processes of its group."""

@@ -33,9 +33,9 @@ from trick_envs.agents.greedy import GreedyAgent
 from trick_envs.agents.pretrained import PRETRAINED, pretrained_policy
 from trick_envs.agents.random import RandomAgent
 from trick_envs.discovery import AGENTS, load_point, plug_ins
-from trick_envs.engine.game import Game
+from trick_envs.engine.game import Game, checked_game
 from trick_envs.engine.rng import checked_seed
-from trick_envs.errors import InputError, InputTypeError, TrickEnvsError, shown
+from trick_envs.errors import InputError, InputTypeError, TrickEnvsError, in_a_line, shown
 
 METHODS = ("pimc", "ismcts", "cheat")
 PROGRAM = "program:"
@@ -137,9 +137,9 @@ def make_agent(spec: str, game: Game, seed: int = 0, files: PolicyFiles | None =
 
     Raises:
         ValueError: for an invalid spec, a policy of another game, or an invalid seed; says what is allowed.
-        TypeError: if a plug-in returns something that is not an agent.
+        TypeError: if ``game`` is no game, or a plug-in returns something that is not an agent.
     """
-    seed, parsed = checked_seed(seed), parse_spec(spec)
+    game, seed, parsed = checked_game(game), checked_seed(seed), parse_spec(spec)
     if spec.startswith(PROGRAM):
         from trick_envs.agents.program import ProgramAgent
 
@@ -200,7 +200,7 @@ def _from_outside(spec: str, game: Game, seed: int) -> Agent:
     except TrickEnvsError:
         raise
     except Exception as error:  # code of others
-        raise InputError(f"{spec}: {type(error).__name__}: {error}") from error
+        raise InputError(f"{spec}: {in_a_line(error)}") from error
     return checked_agent(agent, spec)
 
 

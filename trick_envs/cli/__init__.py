@@ -20,6 +20,7 @@ from trick_envs.cli import language as language
 from trick_envs.cli import matches as matches
 from trick_envs.cli import openenv as openenv
 from trick_envs.discovery import COMMANDS, plug_ins
+from trick_envs.errors import in_a_line
 
 if TYPE_CHECKING:
     from trick_envs.cli.base import app as app
@@ -43,7 +44,7 @@ def _add_commands() -> None:
             spec = find_spec(top)
             places = spec and ([spec.origin] if spec.origin else spec.submodule_search_locations)
             told = f"the commands of {point.value} are missing ({top} is {', '.join(places or ['not found'])})"
-            warnings.warn(f"{told}: {type(error).__name__}: {error}", stacklevel=1)
+            warnings.warn(f"{told}: {in_a_line(error)}", stacklevel=1)
         else:
             base.app.registered_commands += added.registered_commands
             base.app.registered_groups += added.registered_groups

@@ -14,7 +14,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any
 
-from trick_envs.errors import TrickEnvsError
+from trick_envs.errors import RAISED_BY, TrickEnvsError, in_a_line
 from trick_envs.evaluation.seeds import Purpose
 from trick_envs.files import LOCK, try_to_write
 
@@ -94,6 +94,7 @@ def main(add_commands: Callable[[], None]) -> None:
         if _is_interrupt(error):
             sys.exit(130)
         told = user_error(error)
+        whole = whole or _raised_by(error) != ""
         if told is None or whole:
             traceback.print_exception(error)
         if told is None:
@@ -112,10 +113,18 @@ def _is_interrupt(error: BaseException | None) -> bool:
     return error is not None
 
 
+def _raised_by(error: BaseException) -> str:
+    """Which code of others has raised it, if it was one of theirs: a player's, for example."""
+    notes = getattr(error, "__notes__", ()) if not isinstance(error, TrickEnvsError) else ()
+    return next((note for note in notes if note.startswith(RAISED_BY)), "")
+
+
 def user_error(error: BaseException) -> str | None:
     """What to tell the user; ``None`` if it is a bug."""
     if isinstance(error, TrickEnvsError):
         return str(error)
+    if by := _raised_by(error):
+        return f"{in_a_line(error)} ({by})"
     if isinstance(error, ModuleNotFoundError):
         library = (error.name or "").partition(".")[0]
         extra = EXTRAS.get(library)

@@ -254,6 +254,17 @@ class Game:
         return f"<{self.name} for {self.num_players}>"
 
 
+def checked_game(game: object) -> Game:
+    """What somebody gives as a game, if it is one: neither its name nor an environment of it is.
+
+    Raises:
+        TypeError: if it is not.
+    """
+    if not isinstance(game, Game):
+        raise InputTypeError(f"game: expected what load_game() returns, such as load_game('pepper'), not {shown(game)}")
+    return game
+
+
 # --- the observation of a game ------------------------------------------------------------------------------------
 
 KNOWN = "how many the observer knows to be in that hand"

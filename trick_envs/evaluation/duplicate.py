@@ -29,7 +29,7 @@ from trick_envs.agents import Agent
 from trick_envs.agents.agent import checked_agent, observation_for
 from trick_envs.engine.arguments import whole_number
 from trick_envs.engine.batch import BatchEnv
-from trick_envs.engine.game import Game
+from trick_envs.engine.game import Game, checked_game
 from trick_envs.errors import InputError, shown
 from trick_envs.evaluation.intervals import half_width_95
 from trick_envs.evaluation.seeds import SEEDS_PER_RUN, Purpose, match_seeds, player_seeds
@@ -206,7 +206,7 @@ def play_points(
     for player, player_seed in zip(players, player_seeds(purpose, seed), strict=True):
         checked_agent(player, "player").seed(player_seed)
     seeds = match_seeds(purpose, seed, first, deals)
-    return play_deals(game, players, seeds, on_progress, lineups(game, seatings))
+    return play_deals(checked_game(game), players, seeds, on_progress, lineups(game, seatings))
 
 
 def margins_of(game: Game, points: npt.NDArray[np.float64], seatings: str = "alone") -> npt.NDArray[np.float64]:

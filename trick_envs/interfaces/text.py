@@ -136,7 +136,7 @@ class TextEnv(Interruptible, gymnasium.Env[str, str]):
                 search has raised, or Ctrl-C has stopped the step before.
         """
         if not isinstance(action, str):
-            raise InputTypeError(f"an answer is a text, not {type(action).__name__}: {str(action)[:80]!r}")
+            raise InputTypeError(f"an answer is a text, not {shown(action)}")
         self._needs_match()
         return self._step(action)
 

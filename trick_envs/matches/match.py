@@ -16,13 +16,13 @@ import numpy as np
 
 from trick_envs.engine.arguments import action_number, reward_mode
 from trick_envs.engine.deal import BY_THE_RULES, Deal, Plays, Trick, ends_trick
-from trick_envs.engine.game import Game
+from trick_envs.engine.game import Game, checked_game
 from trick_envs.engine.kernels.playing import DEAL_ENDED, ILLEGAL, MATCH_ENDED
 from trick_envs.engine.play_log import PlayLog
 from trick_envs.engine.positions import dealt, phase_name, why_illegal, winners_in
 from trick_envs.engine.rng import checked_seed
 from trick_envs.engine.state import FOLLOW, LEAD, States, copy_states
-from trick_envs.errors import IllegalAction, InputError, InputTypeError, shown
+from trick_envs.errors import IllegalAction, InputError, InputTypeError, in_a_line, shown
 from trick_envs.matches.fixed_deals import deal_given
 from trick_envs.matches.record import Record
 
@@ -54,7 +54,7 @@ class Match:
 
     def __init__(self, game: Game, seed: int, given: Sequence[Deal] = (), reward: str = "score") -> None:
         self.game, self.reward = game, reward
-        self.states = np.zeros(1, game.dtype)
+        self.states = np.zeros(1, checked_game(game).dtype)
         self.deals: list[Deal] = []
         self.over, self.seat = False, -1
         self.notes: dict[str, object] = {}
@@ -294,7 +294,7 @@ class Match:
                 match._play_again(content["actions"])
                 return match, content["extra"]
         except (KeyError, TypeError, OverflowError, RecursionError) as error:
-            raise InputError(f"these bytes are not a saved match ({type(error).__name__}: {error})") from None
+            raise InputError(f"these bytes are not a saved match ({in_a_line(error)})") from None
         raise InputError(f"this is a match of {played}, and the environment is {_key(game, reward)}")
 
     def _play_again(self, deals: Any) -> None:

@@ -19,7 +19,7 @@ from trick_envs.engine.history import Events
 from trick_envs.engine.kernels.seats import GREEDY_PLAYER, ILLEGAL_MODES, RANDOM_PLAYER
 from trick_envs.engine.rng import MAX_SEED
 from trick_envs.engine.state import States
-from trick_envs.errors import InputError, shown
+from trick_envs.errors import InputError, in_a_line, shown
 
 PlayerFunction = Callable[[npt.NDArray[np.float32], npt.NDArray[np.int8]], npt.ArrayLike]
 Opponent = str | PathLike[str] | Agent | PlayerFunction
@@ -127,7 +127,7 @@ def _own_copy(player: Agent | PlayerFunction) -> Agent | PlayerFunction:
         return deepcopy(player)
     except Exception as error:
         raise InputError(
-            f"opponents: {player!r} cannot be copied ({type(error).__name__}: {error}), and an environment has a copy "
+            f"opponents: {shown(player)} cannot be copied ({in_a_line(error)}), and an environment has a copy "
             "of its own of every agent with seed(): pass a spec, or a function (observations, action_masks) -> actions"
         ) from error
 

@@ -18,7 +18,7 @@ from trick_envs.engine.game import Game
 from trick_envs.engine.positions import can_name, led_cards, legal_names, observe
 from trick_envs.engine.rng import MAX_SEED
 from trick_envs.engine.state import PHASES, States
-from trick_envs.errors import InputError, shown
+from trick_envs.errors import InputError, in_a_line, shown
 from trick_envs.files import read_json, write_json
 from trick_envs.matches.events import Play, match_after, number_of_plays, play, plays_of, tell_all
 from trick_envs.matches.loop import choose_action
@@ -119,7 +119,7 @@ class Session:
             record = read_json(file)
             players = record["players"]
         except (ValueError, TypeError, KeyError) as error:
-            raise InputError(f"{file}: not saved by trick play ({type(error).__name__}: {error})") from None
+            raise InputError(f"{file}: not saved by trick play ({in_a_line(error)})") from None
         match = replay(record)
         valid = isinstance(players, list) and all(isinstance(player, str) for player in players)
         if not valid or len(players) != match.game.num_players or players.count(PERSON) != 1:

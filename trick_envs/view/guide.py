@@ -45,7 +45,7 @@ from trick_envs.engine.cards import Deck
 from trick_envs.engine.game import GameType
 from trick_envs.engine.registry import game_type, load_game
 from trick_envs.engine.state import PHASES
-from trick_envs.errors import InputError
+from trick_envs.errors import InputError, in_a_line
 from trick_envs.view.cards import face
 from trick_envs.view.messages import ENGLISH, messages, spoken
 from trick_envs.view.pen import RATIO, Drawing, Pen, measure
@@ -144,7 +144,7 @@ def guide_of(name: str, language: str = ENGLISH) -> Guide | None:
     try:
         return _read(name, language, tomllib.loads(file.read_text(encoding="utf-8")))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InputError(f"{file}: {type(error).__name__}: {error}") from error
+        raise InputError(f"{file}: {in_a_line(error)}") from error
 
 
 def title_of(name: str) -> str:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from trick_envs.engine.arguments import is_whole
 from trick_envs.engine.cards import Deck
 from trick_envs.engine.deal import Trick
-from trick_envs.engine.game import Game
+from trick_envs.engine.game import Game, checked_game
 from trick_envs.engine.positions import as_word, trick_in, visible_cards, winners_in
 from trick_envs.engine.state import OVER, PHASES, States
 from trick_envs.errors import InputError, shown
@@ -44,8 +44,9 @@ def table_view(
 
     Raises:
         ValueError: if there is no such seat.
+        TypeError: if ``game`` is no game.
     """
-    n = game.num_players
+    n = checked_game(game).num_players
     if observer is not None and not is_whole(observer, 0, n - 1):
         raise InputError(f"observer: expected a seat of 0 to {n - 1}, or None for an open table, not {shown(observer)}")
     state, over = states[0], int(states["phase"][0]) == OVER

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 
 from trick_envs.engine.cards import members
-from trick_envs.engine.game import Game
+from trick_envs.engine.game import Game, checked_game
 from trick_envs.engine.history import DEAL, HIDDEN_CARD, MIDDLE, SEE, Events
 from trick_envs.engine.registry import load_game
 from trick_envs.engine.state import FOLLOW, LEAD, OVER, PASS, PHASES, PICK, States
@@ -37,7 +37,7 @@ def rules_text(game: Game | str) -> str:
     Args:
         game: the game, or its name: then at its usual number of players.
     """
-    game = load_game(game) if isinstance(game, str) else game
+    game = load_game(game) if isinstance(game, str) else checked_game(game)
     guide = guide_of(game.name)
     head = [f"You play {game.title}.", *([f"The goal: {guide.goal}"] if guide else [])]
     tail = ["", "Answers", _how_to_write(game)]
@@ -140,7 +140,7 @@ def position_text(game: Game, states: States, seat: int | None = None, events: E
         ValueError: if there is no such seat.
     """
     observer = int(states["seat"][0]) if seat is None else seat
-    view = table_view(game, states, observer, names=[f"P{each}" for each in range(game.num_players)])
+    view = table_view(game, states, observer, names=[f"P{each}" for each in range(checked_game(game).num_players)])
     for detail in (2, 1, 0) if events is not None else (2,):
         text = plain("\n".join(_position(game, view, states, events, detail)))
         if estimated_tokens(text) <= MOST_TOKENS:
