@@ -426,7 +426,7 @@ def test_arguments_that_are_not_allowed_are_told():
         text_env(retries=-1)
     env = text_env()
     env.reset(seed=0)
-    with pytest.raises(InputTypeError, match="an answer is a text, not int"):
+    with pytest.raises(InputTypeError, match="an answer is a text, not 3"):
         env.unwrapped.step(3)
     with pytest.raises(TypeError, match="pepers"):
         text_env(pepers=True)
