@@ -560,11 +560,13 @@ def test_a_home_that_cannot_be_written_is_no_obstacle(tmp_path):
     assert json.loads(output(start(ONE_KERNEL.format(stops=True), **environment))) == [True, False, 1]
 
 
-def test_a_cache_that_cannot_be_made_is_no_obstacle(tmp_path):
+@pytest.mark.parametrize("name", ["file", "x" * 300], ids=["file", "long"])
+def test_a_cache_that_cannot_be_made_is_no_obstacle(name, tmp_path):
+    """Nor one of which not even that can be asked, as below a home of another user."""
     (tmp_path / "file").touch()
     temporary = tmp_path / "tmp"
     temporary.mkdir()
-    environment = {"TRICK_ENVS_CACHE": str(tmp_path / "file"), "TRICK_ENVS_COMPILE": "", "TMPDIR": str(temporary)}
+    environment = {"TRICK_ENVS_CACHE": str(tmp_path / name), "TRICK_ENVS_COMPILE": "", "TMPDIR": str(temporary)}
     assert json.loads(output(start(ONE_KERNEL.format(stops=True), **environment))) == [True, False, 1]
     until = time.monotonic() + 30
     while list(temporary.glob("trick_envs-*")):  # the code of this process ends with it

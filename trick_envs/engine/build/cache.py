@@ -42,9 +42,9 @@ def cache_folder(sources: Path, hooks: Sequence[Callable[..., Any]]) -> Path:
     root = cache_root()
     if root is not None:
         target = root / f"{sources.name}-{digest}"
-        if not target.exists():
-            _forget_old(root, sources.name)
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError):  # also of a home that belongs to another user
+            if not target.exists():
+                _forget_old(root, sources.name)
             target.mkdir(parents=True, exist_ok=True)
             if os.access(target, os.W_OK) or any(target.glob("*.code")):
                 return target
