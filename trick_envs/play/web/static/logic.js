@@ -9,7 +9,8 @@ const STRENGTHS = { // in words, and as a spec
 };
 export const SPEEDS = { slow: [1100, 2400], normal: [550, 1200], fast: [220, 650], instant: [0, 0] }; // after a play, after a trick: ms
 const RATIO = 1.4; // height of a card, in widths
-const PILL = 17; // height of a word at a card
+const PILL = 17; // height of a word above a card
+const STEP = PILL + 5; // from one row of cards to the next
 const LEAST = 90; // height that the cards of a trick need
 const AROUND = { 1: [0, 1, 0], 2: [1, 0, 1], 3: [1, 1, 1], 4: [1, 2, 1], 5: [1, 3, 1], 6: [1, 4, 1] };
 
@@ -72,11 +73,11 @@ function around(width, height, open) {
   const area = { x: plate + 8, y: above, width: width - 2 * plate - 16, height: height - above };
   const deep = Math.max(left, right) > 1;
   const rows = deep ? 3 : 2;
-  const card = Math.max(22, Math.min(104, (area.height - 4 - rows * PILL * 1.6) / (rows * RATIO), area.width / (Math.max(top, 1) + 2) - 8));
-  const flat = Math.min(104, (area.height - 2 * PILL - 12) / RATIO, area.width / (others + 1) - 8);
+  const card = Math.max(22, Math.min(104, (area.height - 4 - rows * STEP) / (rows * RATIO), area.width / (Math.max(top, 1) + 2) - 8));
+  const flat = Math.min(104, (area.height - PILL - 12) / RATIO, area.width / (others + 1) - 8);
   if (flat > 1.3 * card && card < 72) return { plates, cards: inOneRow(others, area, flat), card: flat };
-  const [middleX, middleY] = [area.x + area.width / 2, area.y + area.height / 2];
-  const step = RATIO * card + PILL * 1.6;
+  const [middleX, middleY] = [area.x + area.width / 2, area.y + (area.height + PILL) / 2];
+  const step = RATIO * card + STEP;
   const pitch = Math.min(card + 26, (area.width - 2 * (card + 8)) / Math.max(top, 1));
   const out = Math.min(Math.max(1.6 * card, (Math.max(top, 1) - 1) / 2 * pitch + card + 14), (area.width - card) / 2);
   const side = (count, sign) => (count > 1 ? [step / 2, -step / 2].map((y) => [middleX + sign * out, middleY + y]) : count ? [[middleX + sign * out, middleY - (top ? 0 : step / 2)]] : []); // beside a pair is room for no card
@@ -96,7 +97,7 @@ function inOneRow(others, area, card) {
   const order = [...Array.from({ length: half }, (_, number) => number + 1), 0, ...Array.from({ length: others - half }, (_, number) => number + half + 1)];
   const pitch = Math.min(area.width / (others + 1), card + 60);
   const cards = [];
-  order.forEach((seat, number) => { cards[seat] = [area.x + area.width / 2 + (number - others / 2) * pitch, area.y + area.height / 2 + (seat === 0 ? 5 : -5)]; });
+  order.forEach((seat, number) => { cards[seat] = [area.x + area.width / 2 + (number - others / 2) * pitch, area.y + (area.height + PILL) / 2 + (seat === 0 ? 5 : -5)]; });
   return cards;
 }
 
@@ -119,11 +120,11 @@ function narrow(width, height, open, short, more) {
   const area = { x: 0, y, width, height: Math.max(height - y, LEAST) };
   const rows = spread && others > 4 ? 2 : spread ? 1 : Math.ceil(others / columns);
   const perRow = Math.ceil(others / rows);
-  const stacked = Math.min(76, (area.height - (rows + 1) * PILL * 1.5) / (RATIO * (rows + 1)), width / perRow - 8);
-  const flat = Math.min(76, (area.height - 2 * PILL - 10) / RATIO, width / (others + 1) - 6);
+  const stacked = Math.min(76, (area.height - (rows + 1) * STEP) / (RATIO * (rows + 1)), width / perRow - 8);
+  const flat = Math.min(76, (area.height - PILL - 12) / RATIO, width / (others + 1) - 6);
   if (stacked < 0.9 * flat) return { plates, cards: inOneRow(others, area, Math.max(flat, 22)), card: Math.max(flat, 22), least: y + LEAST };
-  const step = RATIO * stacked + PILL * 1.5;
-  const middle = y + area.height / 2;
+  const step = RATIO * stacked + STEP;
+  const middle = y + (area.height + PILL) / 2;
   const cards = [[width / 2, middle + rows * step / 2]];
   for (let number = 0; number < others; number += 1) {
     cards.push([width / 2 + (number % perRow - (perRow - 1) / 2) * width / perRow, middle + (Math.floor(number / perRow) - rows / 2) * step]);

@@ -106,27 +106,25 @@ export function matchOver({ guarded, again, learning, whole, more }) {
   open(null,
     h("h2", {}, title), note && h("p", {}, note),
     about.num_deals === 1 && about.last_deal ? dealTable() : scoreTable(frame.scores),
-    ...(about.watching ? [] : sameCards(guarded)),
+    ...(about.watching ? [] : sameCards()),
     h("p", { class: "row" },
       learning ? button(said("result.whole"), whole, true) : null,
       about.watching ? null : button(said("result.review"), () => lookBack(), !learning),
       about.watching ? null : button(said("result.again"), again),
       about.watching ? null : button(said("result.another"), more),
+      about.winners && about.begun && !about.watching ? h("span", { id: "link" }, button(said("result.share"), share)) : null,
       h("button", { type: "button", onclick: () => $("summary").close() }, said("result.see_table"))),
     about.watching ? null : h("p", { class: "seed" }, `${said("page.seed", about)} · `, h("button", { type: "button", class: "link", onclick: () => guarded(saveRecord) }, said("result.save"))));
 }
 
-/** What others have scored with the same cards, and a link for one more. */
-function sameCards(guarded) {
+/** What others have scored with the same cards. */
+function sameCards() {
   const { about, frame } = state;
-  const others = about.others || [];
+  if (!about.others?.length) return [];
   const entry = (name, score, you = false) => h("li", { class: you ? "you" : null }, h("span", {}, name), h("b", {}, signed(score)));
-  return [
-    others.length ? h("h3", {}, said("result.same")) : "",
-    others.length ? h("ol", { class: "items", id: "same" }, entry(said("result.you"), frame.scores[about.seat], true),
-      ...others.map((one, number) => entry(one.first ? said("result.sender") : said("result.by_link", { number: number + 1 }), one.score[about.seat]))) : "",
-    about.winners && about.begun ? h("p", { id: "link" }, h("button", { type: "button", onclick: () => guarded(share) }, said("result.share"))) : "",
-  ];
+  return [h("h3", {}, said("result.same")),
+    h("ol", { class: "items", id: "same" }, entry(said("result.you"), frame.scores[about.seat], true),
+      ...about.others.map((one, number) => entry(one.first ? said("result.sender") : said("result.by_link", { number: number + 1 }), one.score[about.seat])))];
 }
 
 /** Shows an address to be sent, and copies it. */

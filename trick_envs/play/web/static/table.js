@@ -153,15 +153,13 @@ export class Table {
     const [width, height] = [felt.clientWidth / unit, felt.clientHeight / unit];
     if (!width || !height) return;
     const others = [...this.plates].filter(([seat]) => seat !== this.frame.table.bottom);
-    const beside = narrow && width >= 480; // room for open cards beside the name
-    const room = narrow ? width - (beside ? 190 : 12) : plateWidth(width, others.length) - 16;
+    const room = narrow ? width - 12 : plateWidth(width, others.length) - 16;
     const open = others.map(([seat]) => this.frame.table.seats[seat].hand.filter((kind) => kind !== null));
     const lines = open.map((kinds) => {
       const names = kinds.map((kind) => this.about.cards[kind].name);
-      return beside && linesOf(names, room) === 1 ? 0.2 : linesOf(names, beside ? width - 12 : room);
+      return narrow && linesOf(names, width - 190) === 1 ? 0.2 : linesOf(names, room); // a few beside the name
     });
-    this.holder.classList.toggle("beside", beside);
-    const short = open.map((kinds) => beside && kinds.length <= 2);
+    const short = open.map((kinds) => width >= 480 && kinds.length <= 2);
     this.holder.classList.toggle("spread", Math.max(...lines) > 0);
     let plan = layOut(narrow, width, height, lines, short);
     this.seat(others, plan);
