@@ -128,11 +128,15 @@ def test_whoever_asks_a_player_what_it_names_is_checked(named: Callable[[Any], A
         play_match("pepper", dict.fromkeys(range(3), player), 1, 3)
 
 
-@pytest.mark.parametrize("named", [lambda masks: masks.argmin(1), lambda masks: np.full(len(masks), -1)])
+@pytest.mark.parametrize(
+    "named", [lambda masks: masks.argmin(1), lambda masks: [-1] * len(masks), lambda masks: [999] * len(masks)]
+)
 def test_who_names_an_illegal_card_in_an_evaluation_is_told_by_name(named: Callable[[Any], Any]) -> None:
     game = load_game("pepper", 3)
     with pytest.raises(IllegalAction, match=r"^player odd: .*(legal now|is no card)"):
         evaluate(game, Named(named), make_agent("greedy", game), 2)
+    with pytest.raises(IllegalAction, match=r"^player odd: .*(legal now|is no card)"):
+        play_match("pepper", dict.fromkeys(range(3), Named(named)), 1, 3)
 
 
 def test_what_is_no_player_is_told_so_before_it_is_asked() -> None:

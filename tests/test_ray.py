@@ -156,8 +156,9 @@ def test_other_code_on_a_node_is_an_error(nodes: Nodes, monkeypatch: pytest.Monk
     node = nodes.add()
     with make_executor(1, nodes.address) as executor:
         assert executor.submit(divmod, 7, 2).result() == (3, 1)
-        with pytest.raises(ZeroDivisionError):  # as it was raised, not wrapped
+        with pytest.raises(ZeroDivisionError) as raised:  # as it was raised, not wrapped
             executor.submit(divmod, 7, 0).result()
+        assert "return fn(*args)" in str(raised.value.__cause__)  # the traceback of the other process
         monkeypatch.setattr(executor, "_digest", "another")
         with pytest.raises(ValueError, match="has another version of trick_envs"):
             executor.submit(divmod, 7, 2).result()

@@ -101,6 +101,11 @@ def test_anchors_in_links_are_headings(page: str) -> None:
         assert anchor in anchors, f"{link}#{anchor}"
 
 
+@pytest.mark.parametrize("page", ["README.md", "docs/environments.md"])
+def test_a_page_that_lists_the_games_lists_all(page: str) -> None:
+    assert [game for game in built_in_games() if not re.search(rf"`{game}(_v0)?`", TEXTS[page])] == []
+
+
 def test_the_readme_is_at_most_150_lines() -> None:
     assert len(TEXTS["README.md"].splitlines()) <= 150
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from inspect import signature
 from typing import Protocol, TypeAlias, cast
 
@@ -115,17 +116,23 @@ def ask(
         ValueError: if it does not name one whole number for each row; names the player.
         Exception: whatever a player that is not of this package raises, with a note that names it.
     """
-    player = f"player {getattr(agent, 'name', agent)}"
-    try:
+    with named_if_it_raises(agent):
         if plays is not None and takes_history(agent):
             named = cast(HistoryAgent, agent).act(observations, action_masks, states, plays())
         else:
             named = agent.act(observations[:, : game.layout.size], action_masks, states)
+    return action_numbers(named, len(states), f"player {getattr(agent, 'name', agent)}")
+
+
+@contextmanager
+def named_if_it_raises(agent: object) -> Iterator[None]:
+    """What a player that is not of this package raises has a note that names it."""
+    try:
+        yield
     except Exception as error:
         if type(agent).__module__.partition(".")[0] != "trick_envs":
-            error.add_note(f"{RAISED_BY}{player}")
+            error.add_note(f"{RAISED_BY}player {getattr(agent, 'name', agent)}")
         raise
-    return action_numbers(named, len(states), player)
 
 
 def takes_two(function: object) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trick_envs.agents import Actions, Agent, make_agent
-from trick_envs.agents.agent import observation_for
+from trick_envs.agents.agent import named_if_it_raises, observation_for
 from trick_envs.agents.llm import Usage, answers_in
 from trick_envs.engine.arguments import action_numbers
 from trick_envs.engine.game import Game
@@ -87,7 +87,8 @@ class Judged:
 
     def act(self, observations: Any, action_masks: Any, states: Any = None, *plays: Any) -> Actions:
         """The player's cards, judged."""
-        named = self._agent.act(observations, action_masks, states, *plays)
+        with named_if_it_raises(self._agent):
+            named = self._agent.act(observations, action_masks, states, *plays)
         actions = action_numbers(named, len(states), f"player {self.name}")
         free = np.flatnonzero((np.count_nonzero(action_masks, axis=1) > 1) & (states["phase"] != OVER))
         if len(free):

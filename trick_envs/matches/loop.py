@@ -11,7 +11,7 @@ import numpy.typing as npt
 from trick_envs.agents import Actions, Agent
 from trick_envs.agents.agent import HistoryAgent, ask, checked_agent, takes_history
 from trick_envs.engine.play_log import history_layout
-from trick_envs.engine.positions import observe
+from trick_envs.engine.positions import observe, why_illegal
 from trick_envs.engine.registry import load_game
 from trick_envs.engine.rng import checked_seed
 from trick_envs.errors import IllegalAction, InputTypeError, shown
@@ -56,16 +56,24 @@ def finish_match(match: Match, agents: Mapping[int, Agent]) -> None:
 
 
 def choose_action(match: Match, agent: Agent | HistoryAgent) -> int:
-    """The action that a player names for the seat to act."""
+    """The action that a player names for the seat to act.
+
+    Raises:
+        ValueError: if it is no legal card; names the player.
+    """
     game, (observation, mask) = match.game, observe(match.game, match.states, match.seat)
-    states = match.states.copy()  # its own: it may change or keep them
+    own, states = mask[None].copy(), match.states.copy()  # the player may change or keep them
     if not takes_history(agent):
-        return int(ask(agent, game, observation[None], mask[None], states)[0])
-    log, seen = match.log(), np.zeros((1, history_layout(game).size), np.float32)
-    seen[0, : len(observation)] = observation
-    row, seat = np.zeros(1, np.int64), np.array([match.seat])
-    log.write(row, seat, seen)
-    return int(ask(agent, game, seen, mask[None], states, lambda: log.plays(row, seat))[0])
+        action = int(ask(agent, game, observation[None], own, states)[0])
+    else:
+        log, seen = match.log(), np.zeros((1, history_layout(game).size), np.float32)
+        seen[0, : len(observation)] = observation
+        row, seat = np.zeros(1, np.int64), np.array([match.seat])
+        log.write(row, seat, seen)
+        action = int(ask(agent, game, seen, own, states, lambda: log.plays(row, seat))[0])
+    if not (0 <= action < len(mask) and mask[action]):
+        raise IllegalAction(f"player {getattr(agent, 'name', agent)}: {why_illegal(game, match.states, action)}")
+    return action
 
 
 def choose_actions(

@@ -117,8 +117,12 @@ class _RayFuture(Future[Result]):
         error = done.exception()
         if error is None:
             self.set_result(done.result())
+        elif isinstance(error, self._ray.exceptions.RayTaskError):
+            raised: BaseException = error.cause
+            raised.__cause__ = error  # which has its traceback in words, as those of other processes
+            self.set_exception(raised)
         else:
-            self.set_exception(error.cause if isinstance(error, self._ray.exceptions.RayTaskError) else error)
+            self.set_exception(error)
 
     def cancel(self) -> bool:
         """Stops the task, even if it is running."""

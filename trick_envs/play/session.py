@@ -204,13 +204,9 @@ class Session:
             busy: how many moves are being computed at this time, this one included: searches shrink.
 
         Raises:
-            ValueError: if the player names an illegal card.
+            ValueError: if the player names no legal card.
         """
-        seat, states = self.acts, self.match.states
-        action = choose_action(self.match, self.agents[seat].act(busy))
-        if not observe(self.game, states, seat)[1][action]:
-            raise InputError(f"{self.players[seat]} plays {self.game.deck.names[action]}, which is illegal")
-        return action
+        return choose_action(self.match, self.agents[self.acts].act(busy))
 
     def stand_in(self, seat: int) -> bool:
         """Gives the seat of a player that has failed to ``STAND_IN``; returns whether this is another player."""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from trick_envs.agents import Actions, Agent
-from trick_envs.agents.agent import observation_for
+from trick_envs.agents.agent import named_if_it_raises, observation_for
 from trick_envs.agents.policy_files import PolicyFiles, make_agent_from
 from trick_envs.agents.spec import LLM
 from trick_envs.engine.batch import BatchEnv
@@ -103,9 +103,10 @@ class _Timed:
 
     def act(self, *seen: Any) -> Actions:
         began = time.perf_counter()
-        actions = self._agent.act(*seen)
+        with named_if_it_raises(self._agent):
+            actions = self._agent.act(*seen)
         self.seconds += time.perf_counter() - began
-        self.decisions += len(actions)
+        self.decisions += len(seen[0])
         return actions
 
 
