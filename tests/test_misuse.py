@@ -18,6 +18,7 @@ from helpers import make, play_randomly, through_a_store
 
 from trick_envs import BatchEnv, IllegalAction, make_agent
 from trick_envs.agents import GreedyAgent, RandomAgent
+from trick_envs.agents.rollout import RolloutAgent
 from trick_envs.agents.search import SearchAgent
 from trick_envs.engine import hooks
 from trick_envs.engine.cards import members
@@ -230,6 +231,29 @@ def test_what_is_no_game_is_told(wrong: Any) -> None:
     ):
         with pytest.raises(InputTypeError, match=r"game: expected what load_game\(\) returns"):
             take()
+
+
+@pytest.mark.parametrize("spec", ["pimc:2", "ismcts:8", "pretrained+rollout:2"])
+@pytest.mark.parametrize("wrong", ["illegal", "far", "negative", "table"])
+def test_a_search_compares_with_legal_cards_only(spec: str, wrong: str) -> None:
+    """Compiled code checks no bounds: another number was a crash, or a figure that means nothing."""
+    games = BatchEnv("pepper", 2)
+    games.reset(seed=1)
+    masks, agent = games.action_masks, make_agent(spec, games.game)
+    baselines = {"illegal": masks.argmin(1), "far": [9999] * 2, "negative": [-1] * 2, "table": masks.argmax(1)[:, None]}
+    with pytest.raises(InputError, match=r"baselines: (player_\d does not have|action .* is no card|expected 2 whole)"):
+        agent.compare(games.observations, masks, games.states, baselines[wrong])  # type: ignore[attr-defined]
+
+
+def test_a_search_of_another_kind_or_size_is_told() -> None:
+    game = load_game("pepper")
+    with pytest.raises(InputError, match="method: expected one of 'pimc', 'ismcts', 'cheat', not 'mcts'"):
+        SearchAgent("mcts", 10, game)
+    for effort in (0, -1, 2.5, "3", 10**9):
+        with pytest.raises(InputError, match="effort: expected a whole number of 1 to 1,000,000"):
+            SearchAgent("pimc", effort, game)  # type: ignore[arg-type]
+        with pytest.raises(InputError, match="worlds: expected a whole number of 1 to 1,000,000"):
+            RolloutAgent(make_agent("pretrained", game), effort, game)  # type: ignore[arg-type]
 
 
 def test_a_single_environment_wants_a_reset_first() -> None:

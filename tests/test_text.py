@@ -252,6 +252,7 @@ def test_words_letters_and_signs_name_the_same_card(text, card):
         ("<think><play>4Y</play>", "No card was understood: the answer is empty"),
         ("<play>110B</play>", "No card was understood in '110B'"),
         ('{"play": 3}', "No card was understood in '3'"),
+        ("<play>10\u017f 4 d\u0131amonds</play>", "No card was understood in "),  # a pattern takes them for s and i
         ("<play>10B</play> no <play>the best card</play>", "No card was understood in 'the best card'"),
         ("\ud800\x00", "No card was understood"),
     ],

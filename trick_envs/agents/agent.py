@@ -13,8 +13,9 @@ import numpy.typing as npt
 from trick_envs.engine.arguments import action_numbers
 from trick_envs.engine.game import Game
 from trick_envs.engine.history import Events
-from trick_envs.engine.state import States
-from trick_envs.errors import RAISED_BY, InputError, InputTypeError, shown
+from trick_envs.engine.positions import why_illegal
+from trick_envs.engine.state import OVER, States
+from trick_envs.errors import RAISED_BY, IllegalAction, InputError, InputTypeError, shown
 
 Actions: TypeAlias = npt.NDArray[np.int64]
 Observations: TypeAlias = npt.NDArray[np.float32 | np.int8]  # the same numbers: environments have floats, batches bytes
@@ -161,6 +162,20 @@ def checked_agent(agent: object, where: str, only_acts: bool = False) -> Agent:
             f"{where}: expected an agent with act(observations, action_masks, states){more}, not {shown(agent)}"
         )
     return cast(Agent, agent)
+
+
+def legal_actions(game: Game, states: States, actions: Actions, whose: str) -> Actions:
+    """An action for each game that goes on, ``(B,) int64``: compiled code takes no other.
+
+    Raises:
+        ValueError: if one is not legal; begins with ``whose``.
+    """
+    checked = action_numbers(actions, len(states), whose)
+    going = np.flatnonzero(states["phase"] != OVER)
+    if (first := game.kernels.first_illegal(states, going, checked[going])) >= 0:
+        row = going[first]
+        raise IllegalAction(f"{whose}: {why_illegal(game, states[row : row + 1], int(checked[row]))}")
+    return checked
 
 
 def required(states: States | None, game: Game, name: str) -> States:

@@ -8,10 +8,11 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from trick_envs.agents.agent import Actions, Agent, Masks, Observations, required, takes_history
+from trick_envs.agents.agent import Actions, Agent, Masks, Observations, legal_actions, required, takes_history
 from trick_envs.agents.chance import softmax
-from trick_envs.agents.search import SearchResult
-from trick_envs.engine.game import Game
+from trick_envs.agents.search import MAX_EFFORT, SearchResult
+from trick_envs.engine.arguments import whole_number
+from trick_envs.engine.game import Game, checked_game
 from trick_envs.engine.rng import checked_seed, decision_bits_of
 from trick_envs.engine.search.playouts import MIN_STANDARD_ERRORS
 from trick_envs.engine.search.rollouts import draw_branches, play_to_choice
@@ -67,8 +68,8 @@ class RolloutAgent:
                 "that sees the position alone"
             )
         self.name = name or f"{policy.name}+rollout:{worlds}"
-        self.game = game
-        self._policy, self._rounds = policy, list(_rounds(worlds))
+        self.game = checked_game(game)
+        self._policy, self._rounds = policy, list(_rounds(whole_number(worlds, 1, MAX_EFFORT, "worlds")))
         self._points: tuple[float, float, float] | None = None
         self.seed(seed)
 
@@ -99,6 +100,9 @@ class RolloutAgent:
             states: ``(B,)`` records.
             baselines: ``(B,)``: the actions with which others are compared; the policy's by default.
             logits: ``(B, A)``: what the policy says of these rows, where it has been asked already.
+
+        Raises:
+            ValueError: for baselines that are not legal.
         """
         actions, candidates, sums = self._search(observations, action_masks, states, baselines, logits)
         found = np.zeros((3, *np.shape(action_masks)))
@@ -133,6 +137,8 @@ class RolloutAgent:
             baselines = (
                 self._policy.act(observations, action_masks, states) if logits is None else logits.argmax(axis=1)
             )
+        else:
+            baselines = legal_actions(self.game, states, baselines, "baselines")
         likely = softmax(self._policy.evaluate(observations, action_masks)[0] if logits is None else logits)
         likely[np.asarray(action_masks) == 0] = 0.0
         likely[np.arange(len(likely)), baselines] = 2.0

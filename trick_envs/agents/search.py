@@ -7,15 +7,28 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from trick_envs.agents.agent import Actions, Agent, Masks, Observations, observation_for, required, takes_history
+from trick_envs.agents.agent import (
+    Actions,
+    Agent,
+    Masks,
+    Observations,
+    legal_actions,
+    observation_for,
+    required,
+    takes_history,
+)
 from trick_envs.agents.greedy import GreedyAgent
-from trick_envs.engine.game import Game
+from trick_envs.engine.arguments import number_among, whole_number
+from trick_envs.engine.game import Game, checked_game
 from trick_envs.engine.history import Events
 from trick_envs.engine.rng import checked_seed
 from trick_envs.engine.search.playouts import COMPARISON
 from trick_envs.engine.search.tree import MOST_STEPS, NODE, STEP
 from trick_envs.engine.search.worlds import ROWS, WIDTH
 from trick_envs.engine.state import Records, States
+
+METHODS = ("pimc", "ismcts", "cheat")
+MAX_EFFORT = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -61,6 +74,9 @@ class SearchAgent:
             seat knows it.
         baseline: the player whose actions are the baseline; the heuristic by default.
         name: the spec it was made from.
+
+    Raises:
+        ValueError: for another method or effort.
     """
 
     def __init__(
@@ -68,8 +84,9 @@ class SearchAgent:
     ) -> None:
         self.name = name or f"{f'{baseline.name}+' if baseline else ''}{method}:{effort}"
         self.observation = observation_for(baseline)
-        self.game = game
-        self._method, self._effort = method, effort
+        self.game = checked_game(game)
+        number_among(method, METHODS, "method")
+        self._method, self._effort = method, whole_number(effort, 1, MAX_EFFORT, "effort")
         self._baseline = baseline or GreedyAgent(game)
         self.seed(seed)
 
@@ -96,6 +113,9 @@ class SearchAgent:
             action_masks: ``(B, A)``.
             states: ``(B,)`` records.
             baselines: ``(B,)``: the actions with which others are compared; the baseline player's by default.
+
+        Raises:
+            ValueError: for baselines that are not legal.
         """
         actions, baselines, sums = self._search(observations, action_masks, states, baselines)
         sums = sums[:, : self.game.num_actions]
@@ -113,7 +133,10 @@ class SearchAgent:
         """The choices, the baselines, and what is known of every action, ``(B, WIDTH)`` of ``COMPARISON``."""
         states = required(states, self.game, self.name)
         if baselines is None:
-            baselines = np.asarray(self._baseline.act(observations, action_masks, states, *order))
+            named, whose = self._baseline.act(observations, action_masks, states, *order), self._baseline.name
+            baselines = legal_actions(self.game, states, named, f"player {whose}")
+        else:
+            baselines = legal_actions(self.game, states, baselines, "baselines")
         actions, sums = baselines.copy(), np.zeros((len(states), WIDTH), COMPARISON)
         kernels, streams = self.game.kernels, np.zeros(len(states), np.uint64)
         # Scratch memory of this call: several threads may share a player.

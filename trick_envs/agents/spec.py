@@ -32,19 +32,18 @@ from trick_envs.agents.agent import Agent, checked_agent, takes_two
 from trick_envs.agents.greedy import GreedyAgent
 from trick_envs.agents.pretrained import PRETRAINED, pretrained_policy
 from trick_envs.agents.random import RandomAgent
+from trick_envs.agents.search import MAX_EFFORT, METHODS, SearchAgent
 from trick_envs.discovery import AGENTS, load_point, plug_ins
 from trick_envs.engine.game import Game, checked_game
 from trick_envs.engine.rng import checked_seed
 from trick_envs.errors import InputError, InputTypeError, TrickEnvsError, in_a_line, shown
 
-METHODS = ("pimc", "ismcts", "cheat")
 PROGRAM = "program:"
 LLM = "llm:"
 ROLLOUT = "rollout"  # a search that needs a policy
 # What ``search:N`` means. At equal time (ismcts:1000 against pimc:200 or pimc:100) better in Zaraba 22 and Whist, by
 # 1.5 and 1.2 points per deal; no measurable difference in the other games.
 BEST_METHOD = "ismcts"
-MAX_EFFORT = 1_000_000
 
 PolicyFiles: TypeAlias = dict[str, bytes]
 
@@ -151,8 +150,6 @@ def make_agent(spec: str, game: Game, seed: int = 0, files: PolicyFiles | None =
     if parsed.policy is not None:
         return _with_policy(parsed, game, seed, files or {})
     if parsed.method is not None:
-        from trick_envs.agents.search import SearchAgent
-
         return SearchAgent(parsed.method, parsed.effort, game, seed, name=spec)
     if spec == "random":
         return RandomAgent(seed)
@@ -174,8 +171,6 @@ def _with_policy(spec: Spec, game: Game, seed: int, files: PolicyFiles) -> Agent
         from trick_envs.agents.rollout import RolloutAgent
 
         return RolloutAgent(policy, spec.effort, game, seed)
-    from trick_envs.agents.search import SearchAgent
-
     name = f"{policy.name}+{spec.text.rpartition('+')[2]}"
     return SearchAgent(spec.method, spec.effort, game, seed, policy, name)
 

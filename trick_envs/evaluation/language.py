@@ -11,9 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from trick_envs.agents import Actions, Agent, make_agent
-from trick_envs.agents.agent import named_if_it_raises, observation_for
+from trick_envs.agents.agent import legal_actions, named_if_it_raises, observation_for
 from trick_envs.agents.llm import Usage, answers_in
-from trick_envs.engine.arguments import action_numbers
 from trick_envs.engine.game import Game
 from trick_envs.engine.state import OVER, PHASES
 from trick_envs.errors import InputError, shown
@@ -89,7 +88,7 @@ class Judged:
         """The player's cards, judged."""
         with named_if_it_raises(self._agent):
             named = self._agent.act(observations, action_masks, states, *plays)
-        actions = action_numbers(named, len(states), f"player {self.name}")
+        actions = legal_actions(self._game, states, named, f"player {self.name}")
         free = np.flatnonzero((np.count_nonzero(action_masks, axis=1) > 1) & (states["phase"] != OVER))
         if len(free):
             seen = observations[free, : self._game.layout.size]

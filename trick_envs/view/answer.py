@@ -143,7 +143,8 @@ def _cards(text: str, suits: str, ranks: tuple[str, ...]) -> Iterator[tuple[str,
         rank, suit = found["rank"] or found["rank2"], found["suit"] or found["suit2"]
         if rank == "a" and len(suit) > 1 and found[0][1].isspace():
             continue  # "a spade"
-        yield rank_of[rank.lower()] + suit_of[suit.lower()], found.start(), found.end()
+        if rank.lower() in rank_of and suit.lower() in suit_of:  # the pattern takes a long s for an s, too
+            yield rank_of[rank.lower()] + suit_of[suit.lower()], found.start(), found.end()
 
 
 @cache
