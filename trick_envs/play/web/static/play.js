@@ -129,10 +129,10 @@ async function newGame(body, hash = "") {
   await enter(reply);
 }
 
-/** A new game, unless the person would rather go on with the one at hand. */
-async function newGameIfSure(body) {
-  const begun = state.about?.begun && !state.about.over && !state.about.watching;
-  if (!begun || await sure(said("play.leave"), said("new.title"))) await newGame(body);
+/** Whether the match at hand may be left: nothing is lost, or the person says so. */
+async function mayLeave(question, yes) {
+  const { about } = state;
+  return !about?.begun || about.over || about.watching || sure(said(question), said(yes));
 }
 
 /** Deals the guided deal of a game; a game without one shows its rules. */
@@ -609,14 +609,11 @@ for (const dialog of document.querySelectorAll("dialog.paper")) { // a click bes
   if (dialog.id !== "lesson") dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
 }
 $("deal-again").addEventListener("click", () => guarded(() => paper("new")));
-$("learn").addEventListener("click", () => guarded(async () => {
-  const begun = !state.about.over && state.about.begun && !learning();
-  if (!begun || await sure(said("play.leave_to_learn"), said("start.learn"))) await startLearning(state.about.name);
-}));
+$("learn").addEventListener("click", () => guarded(async () => (learning() || await mayLeave("play.leave_to_learn", "start.learn")) && startLearning(state.about.name)));
 $("speed").addEventListener("change", () => localStorage.setItem("speed", $("speed").value));
 $("form").addEventListener("submit", (event) => {
   event.preventDefault();
-  guarded(() => newGameIfSure(chosen()));
+  guarded(async () => await mayLeave("play.leave", "new.title") && newGame(chosen()));
 });
 $("show-deal").addEventListener("click", showDeal);
 $("let-watch").addEventListener("click", () => guarded(async () => {

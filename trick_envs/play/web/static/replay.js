@@ -329,10 +329,15 @@ function renderReview() {
   );
 }
 
-/** Jumps to a step, and brings the table into sight where the page is long. */
+/** Jumps to a step that can be seen. */
 async function jump(step) {
   await go(step);
-  $("stage").scrollIntoView({ block: "nearest", behavior: "instant" });
+  toTable();
+}
+
+/** Brings table and hand into sight where the page is long. */
+function toTable() {
+  for (const each of ["stage", "hand"]) $(each).scrollIntoView({ block: "nearest", behavior: "instant" });
 }
 
 // --- mistakes, tried again ----------------------------------------------------------------------------------------------
@@ -350,7 +355,7 @@ async function startRetry(list, number) {
   table.show(about, frame, { motion: false });
   showHand(frame, true);
   tellRetry(h("b", {}, said("retry.number", { ...one, number: number + 1, all: list.length })), sentence(does(one.seat, one.phase, about.cards[one.played].name)) + said("words.end"), said("retry.which"));
-  for (const each of ["stage", "hand"]) $(each).scrollIntoView({ block: "nearest", behavior: "instant" }); // whole, on a low screen too
+  toTable();
 }
 
 function tellRetry(...told) {

@@ -109,11 +109,9 @@ export function matchOver({ guarded, again, learning, whole, more }) {
     ...(about.watching ? [] : sameCards()),
     h("p", { class: "row" },
       learning ? button(said("result.whole"), whole, true) : null,
-      about.watching ? null : button(said("result.review"), () => lookBack(), !learning),
-      about.watching ? null : button(said("result.again"), again),
-      about.watching ? null : button(said("result.another"), more),
-      about.winners && about.begun && !about.watching ? h("span", { id: "link" }, button(said("result.share"), share)) : null,
-      h("button", { type: "button", onclick: () => $("summary").close() }, said("result.see_table"))),
+      ...(about.watching ? [] : [button(said("result.review"), () => lookBack(), !learning), button(said("result.again"), again), button(said("result.another"), more)]),
+      h("button", { type: "button", onclick: () => $("summary").close() }, said("result.see_table")),
+      about.winners && about.begun && !about.watching ? h("span", { id: "link" }, button(said("result.share"), share)) : null),
     about.watching ? null : h("p", { class: "seed" }, `${said("page.seed", about)} · `, h("button", { type: "button", class: "link", onclick: () => guarded(saveRecord) }, said("result.save"))));
 }
 
