@@ -1401,6 +1401,8 @@ def test_a_review_lists_mistakes_jumps_to_them_and_lets_one_try_again(open_page,
     expect(page.locator("#retry p").first).to_contain_text("the best card")
     expect(page.locator("#retry p").first).to_be_in_viewport(ratio=1)
     assert page.locator("#retry .row").bounding_box()["height"] < 100  # once a button a line, the last one out of sight
+    own, prompt = (page.locator(f"#table .foot .{one}").bounding_box() for one in ("own", "prompt"))
+    assert own["x"] >= prompt["x"] + prompt["width"]  # one row below the trick, not two
     page.set_viewport_size({"width": 360, "height": 640})
     plate, card = (page.locator(one).first.bounding_box() for one in (".plate.own", "#hand .card:not(.tried)"))
     assert plate["y"] + plate["height"] <= card["y"]

@@ -148,7 +148,7 @@ export class Table {
     const { felt } = this.parts;
     const narrow = this.holder.clientWidth < 640;
     this.holder.classList.toggle("small", narrow);
-    this.holder.classList.toggle("low", this.holder.clientHeight < 350 && !(narrow && innerHeight > innerWidth)); // upright it is as high as it needs
+    this.holder.classList.toggle("low", this.holder.clientHeight < (narrow ? 390 : 350) && !(narrow && innerHeight > innerWidth)); // upright it is as high as it needs
     const unit = parseFloat(getComputedStyle(document.documentElement).fontSize) / REM;
     const [width, height] = [felt.clientWidth / unit, felt.clientHeight / unit];
     if (!width || !height) return;
