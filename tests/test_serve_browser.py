@@ -1594,6 +1594,20 @@ def test_three_cards_are_passed_together(open_page, address):
     assert not set(names) & set(held)
 
 
+@pytest.mark.parametrize("screen", ["phone", "laptop", "narrow"])
+def test_a_hint_is_whole_beside_the_cards_to_be_passed(open_page, address, screen):
+    """Once it moved the hand on a phone, and on a desk stood in a column of 20 lines beside the long button."""
+    page = open_page({**SCREENS, "narrow": {"width": 1000, "height": 700}}[screen])
+    deal(page, address, game="hearts", opponents="greedy", seed=4)
+    for number in (0, 2, 4):
+        page.locator("#hand .legal").nth(number).click()
+    before = page.locator("#hand").bounding_box()
+    page.keyboard.press("h")
+    expect(page.locator("#hand .hint.star").first).to_be_visible(timeout=3 * PATIENCE)
+    assert page.locator("#hand").bounding_box()["y"] == pytest.approx(before["y"], abs=1)
+    assert page.locator("#note").evaluate("(one) => one.scrollHeight <= one.clientHeight + 1")
+
+
 def test_no_card_is_played_behind_a_paper_nor_by_a_late_space(open_page, address):
     """Once R and then 1 played a card behind the rules, and a Space pressed a moment late the first legal one."""
     page = open_page()
@@ -1671,8 +1685,9 @@ def test_a_mistake_of_a_review_shows_the_table_on_a_phone(open_page, address, tm
     expect(page.locator(".mistakes li").first).to_be_visible(timeout=3 * PATIENCE)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     assert page.evaluate("(list) => list.scrollHeight <= list.clientHeight", page.query_selector(".mistakes"))
-    sizes = [one.bounding_box() for one in page.locator("#timeline .jump, #infer summary, .steps button").all()]
-    assert min(min(size["width"], size["height"]) for size in sizes) >= 39.9
+    for least, which in ((39.9, "#timeline .jump"), (43.9, "#infer summary, .steps button")):
+        sizes = [one.bounding_box() for one in page.locator(which).all()]
+        assert min(min(size["width"], size["height"]) for size in sizes) >= least
     page.locator(".mistakes .jump-to").last.tap()
     expect(page.locator("#stage")).to_be_in_viewport(ratio=0.99)
     plates = [one.bounding_box() for one in page.locator("#table .plate").all()]
