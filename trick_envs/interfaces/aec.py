@@ -124,6 +124,7 @@ class RawEnv(AECEnv[str, Observation, int | None]):
     _finished = True  # no match is going on: only dead steps are left, or none
     _illegal = False  # the match was ended by an illegal action
     _ends_by_illegal = False  # whether it can be
+    _has_updated = False  # whether there has been a step since ``agent_iter`` last named an agent
 
     def _bind(self) -> None:
         self._shape, self._mask_shape = (self._layout.size,), (self.game.num_actions,)
@@ -194,20 +195,19 @@ class RawEnv(AECEnv[str, Observation, int | None]):
         """
         if not self._complete:
             self._recover()
+        self._has_updated = True
         try:
             if self._finished:
-                if self.agents:
-                    self._dead_step(action)
-                else:
-                    EnvLogger.warn_step_after_terminated_truncated()
-                return
-            played = action if type(action) is int else self._number(action)
-            if not self._advance(played):
-                raise IllegalAction(why_illegal(self.game, self._states, played))
+                self._dead_step(action)
+            elif not self._advance(action if type(action) is int else self._number(action)):
+                self._refuse(self._number(action))
         except BaseException:
             if not self._complete:
                 self._recover()
             raise
+
+    def _refuse(self, action: int) -> None:
+        raise IllegalAction(why_illegal(self.game, self._states, action))
 
     def _recover(self) -> None:
         """Makes everything follow from the match again: a step or a reset has stopped half-way, by Ctrl-C for example.
@@ -219,6 +219,9 @@ class RawEnv(AECEnv[str, Observation, int | None]):
         self._complete = True
 
     def _dead_step(self, action: Action) -> None:
+        if not self.agents:
+            EnvLogger.warn_step_after_terminated_truncated()
+            return
         if action is not None:
             self._was_dead_step(action)  # which says that it has to be ``None``
         self._complete = False

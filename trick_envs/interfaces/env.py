@@ -31,34 +31,20 @@ class Env(RawEnv):
     """
 
     _maker = "env"
-    _has_updated = False
     _ends_by_illegal = True
 
     def reset(self, seed: int | None = None, options: Mapping[str, object] | None = None) -> None:
         super().reset(seed, options)
         self._has_updated = True
 
-    def step(self, action: Action) -> None:
+    def _dead_step(self, action: Action) -> None:
         if self._match is None:
             EnvLogger.error_step_before_reset()
-        if not self._complete:
-            self._recover()
-        self._has_updated = True
-        try:
-            if self._finished:
-                if self.agents:
-                    self._dead_step(action if action is None else self._number(action))
-                else:
-                    EnvLogger.warn_step_after_terminated_truncated()
-                return
-            if not self._advance(action if type(action) is int else self._number(action)):
-                self._number(action)
-                EnvLogger.warn_on_illegal_move()
-                self._end_by_illegal(self.agent_selection)
-        except BaseException:
-            if not self._complete:
-                self._recover()
-            raise
+        super()._dead_step(action if action is None or not self.agents else self._number(action))
+
+    def _refuse(self, action: int) -> None:
+        EnvLogger.warn_on_illegal_move()
+        self._end_by_illegal(self.agent_selection)
 
     def _number(self, action: object) -> int:
         number = super()._number(action)
