@@ -979,6 +979,14 @@ def test_the_list_of_tricks_is_whole_beside_the_table(open_page, address, tmp_pa
         page.set_viewport_size({"width": width, "height": 900})
         for listed in page.locator("#timeline, #thoughts .scroll").all():
             assert listed.evaluate("(one) => one.scrollWidth - one.clientWidth") <= 1
+    over = page.evaluate("""() => {
+        timeline.style.maxHeight = "9rem";
+        const [head, one] = [timeline.querySelector("thead th"), timeline.querySelector("tbody tr:nth-child(3) .jump")];
+        timeline.scrollTop += one.getBoundingClientRect().top - timeline.getBoundingClientRect().top;
+        one.focus();
+        return head.getBoundingClientRect().bottom - one.getBoundingClientRect().top;
+    }""")
+    assert over <= 0  # once the head of the list lay over what the keyboard had reached
 
 
 def test_the_figures_on_a_card_are_whole(open_page, address):
@@ -1024,6 +1032,19 @@ def test_a_name_is_whole_beside_many_points(open_page, address):
     )
     cut = "[...document.querySelectorAll('.plate .who > b')].filter((one) => one.scrollWidth > one.clientWidth + 1)"
     assert page.evaluate(f"{cut}.map((one) => one.textContent)") == []
+
+
+def test_the_name_of_a_dealer_is_whole_in_a_replay_on_a_tablet(open_page, address, tmp_path):
+    """Once "player_1" was "playe…"."""
+    page = open_page({"width": 768, "height": 1024})
+    game = load_game("zaraba22", 3, 1)
+    record = play_match("zaraba22", dict.fromkeys(range(3), make_agent("greedy", game)), 4, 3, 1)
+    (tmp_path / "match.json").write_text(json.dumps(record))
+    page.goto(f"{address}/replay")
+    page.set_input_files("#file", tmp_path / "match.json")
+    page.select_option("#view", "0")
+    expect(page.locator("#table .felt .plate .dealer")).to_be_visible()
+    assert page.evaluate(OUT_OF_PLATES) == []
 
 
 def test_what_a_finger_touches_on_a_phone_is_large_enough(open_page, address):
@@ -1158,6 +1179,14 @@ def test_open_hands_have_room_in_a_review_on_a_laptop(open_page, address, tmp_pa
     assert len(plates) == 3
     assert max(plate["y"] + plate["height"] for plate in plates) <= foot["y"]
     expect(page.locator("#controls")).to_be_in_viewport(ratio=1)
+    page.select_option("#view", "0")  # of others the cards passed to them are known: their plates are as high
+    for step in page.evaluate("viewer.order.map((one) => one.trick.end).filter(Boolean).slice(0, 32)")[::8]:
+        page.evaluate("(step) => viewer.go(step)", step)
+        expect(page.locator("#table .laid")).to_have_count(4)
+        page.wait_for_function("(step) => viewer.at === step", arg=step)
+        below = [one["y"] + one["height"] for one in (each.bounding_box() for each in page.locator(".felt .plate").all())]
+        assert max(below) <= page.locator("#table .foot").bounding_box()["y"]  # once 34 pixels over the person's plate
+        assert page.locator("#table .laid").first.bounding_box()["width"] >= 34  # once 22
 
 
 def test_cards_of_a_hand_are_large_on_an_upright_tablet(open_page, address):

@@ -57,6 +57,11 @@ test("a plate is as high as its facts need, and what is below moves", () => {
   }
 });
 
+test("a plate at the side of a low table lies beside the one above, not over what is below", () => {
+  const { plates } = layOut(false, 732, 130, [1, 0, 1], [], [1, 1, 1]);
+  for (const one of plates) assert.ok(one.y >= 0 && one.y + one.height <= 130, `${one.y} ${one.height}`);
+});
+
 test("a space bar never plays a card, and no key does while a dialog is open", () => {
   assert.equal(keyAction(" ", "hand", false), "nothing");
   assert.equal(keyAction(" ", "hand", true), "go-on");

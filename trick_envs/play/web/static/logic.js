@@ -60,10 +60,12 @@ function around(width, height, open) {
   const plate = plateWidth(width, others);
   const tall = open.map((lines) => (height < 300 ? 48 : 50) + 20 * lines);
   const above = top ? Math.max(...tall.slice(left, left + top)) + 6 : 0;
-  const column = (seats, x) => seats.map((seat, number) => ({
-    x, width: plate, height: tall[seat],
-    y: seats.length === 1 ? above + Math.max((height - above - tall[seat]) * 0.4, 0) : above + number * (height - above - tall[seat]) / (seats.length - 1),
-  }));
+  const rim = width / Math.max(top, 1) >= 3 * plate + 8 ? 0 : above; // how high plates at the sides may lie where there is little room
+  const column = (seats, x) => seats.map((seat, number) => {
+    const spare = height - above - tall[seat];
+    const down = seats.length > 1 ? number * spare / (seats.length - 1) : spare > 0 ? spare * 0.4 : Math.max(spare, rim - above);
+    return { x, width: plate, height: tall[seat], y: above + down };
+  });
   const seats = [...tall.keys()];
   const plates = [
     ...column(seats.slice(0, left).reverse(), 0).reverse(),
