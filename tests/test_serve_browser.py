@@ -1184,8 +1184,10 @@ def test_open_hands_have_room_in_a_review_on_a_laptop(open_page, address, tmp_pa
         page.evaluate("(step) => viewer.go(step)", step)
         expect(page.locator("#table .laid")).to_have_count(4)
         page.wait_for_function("(step) => viewer.at === step", arg=step)
-        below = [one["y"] + one["height"] for one in (each.bounding_box() for each in page.locator(".felt .plate").all())]
-        assert max(below) <= page.locator("#table .foot").bounding_box()["y"]  # once 34 pixels over the person's plate
+        plates = [one.bounding_box() for one in page.locator("#table .felt .plate").all()]
+        assert (
+            max(plate["y"] + plate["height"] for plate in plates) <= page.locator("#table .foot").bounding_box()["y"]
+        )  # once 34 pixels over the person's plate
         assert page.locator("#table .laid").first.bounding_box()["width"] >= 34  # once 22
 
 
@@ -1435,6 +1437,10 @@ def test_a_review_lists_mistakes_jumps_to_them_and_lets_one_try_again(open_page,
     page.set_viewport_size({"width": 360, "height": 640})
     plate, card = (page.locator(one).first.bounding_box() for one in (".plate.own", "#hand .card:not(.tried)"))
     assert plate["y"] + plate["height"] <= card["y"]
+    page.evaluate("scrollTo(0, 0)")
+    page.locator("#hand .legal:not(.tried)").first.click()
+    expect(page.locator("#retry p").first).to_contain_text("you played")
+    expect(page.locator("#retry .row button").last).to_be_in_viewport(ratio=1)  # once half below the screen
     page.set_viewport_size({"width": 1366, "height": 650})
     page.get_by_role("button", name="Back to the review").click()
     page.click("#play-on")

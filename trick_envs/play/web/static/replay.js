@@ -371,6 +371,7 @@ function tellRetry(...told) {
       h("button", { type: "button", class: rest < 0 && found ? "primary" : null, onclick: () => guarded(endRetry) }, said("retry.review")),
       h("span", { class: "progress" }, said("retry.done", { done: list.filter((one) => done.has(one.step)).length, all: list.length }))));
   $("retry").hidden = false;
+  $("retry").scrollIntoView({ block: "nearest", behavior: "instant" }); // a longer answer may end below the screen
 }
 
 /** Asks how good a card would have been, and says it. */
