@@ -824,6 +824,26 @@ def test_where_nothing_can_be_saved_the_game_goes_on_and_the_page_says_so_once(t
     assert found.get("/games").json() == {"games": []}
 
 
+def test_a_folder_that_may_not_be_entered_holds_nothing_and_the_page_says_why(tmp_path):
+    """Once the server did not start: ``[Errno 13] Permission denied``."""
+    closed = tmp_path / "closed"
+    closed.mkdir()
+    closed.chmod(0)
+    try:
+        if os.access(closed, os.X_OK):
+            pytest.skip("whoever runs this may enter every folder")
+        for folder in (closed, closed / "share" / "games"):
+            found = Browser(folder)
+            about, frame = found.deal(game="donguri", num_players=3, num_deals=1)
+            assert "is not saved" in about["notice"] and "Permission denied" in about["notice"]
+            assert found.play(about, frame, frame["legal"][0]).status_code == 200
+            assert found.get("/games").json() == {"games": []}
+            assert found.post(f"/games/{about['id']}/delete", {}).status_code == 404
+            assert found.post("/games", {"same": "abcdefghijkl"}).status_code == 404
+    finally:
+        closed.chmod(0o700)
+
+
 def test_what_was_saved_is_what_the_page_has_shown(tmp_path):
     """Once only the person's own card was saved: after a restart the page showed an older position."""
     found = Browser(tmp_path)

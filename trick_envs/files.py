@@ -72,6 +72,14 @@ def read_json(path: Path) -> Any:
         raise InputError(f"{path}: not readable as JSON: {error}") from None
 
 
+def files_in(folder: Path, pattern: str) -> list[Path]:
+    """What a folder holds by a pattern: nothing, if it is not there or may not be entered."""
+    try:
+        return list(folder.glob(pattern))
+    except PermissionError:
+        return []
+
+
 def try_to_write(path: Path) -> None:
     """Tries whether ``replacing`` could write a file, before work whose results it is for. Nothing stays of the trial.
 

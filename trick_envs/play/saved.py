@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import hashlib
 import logging
+import os
 import re
 import secrets
 import shutil
@@ -18,7 +19,7 @@ from typing import Any
 
 from trick_envs.engine.registry import game_type
 from trick_envs.errors import InputError
-from trick_envs.files import is_list, is_number, read_json, user_folder, write_json
+from trick_envs.files import files_in, is_list, is_number, read_json, user_folder, write_json
 from trick_envs.play.characters import PERSON
 from trick_envs.play.session import Session
 
@@ -104,7 +105,7 @@ class SavedGames:
     def _by_id(self) -> dict[str, Path]:
         with self._lock:
             if self._index is None:
-                self._index = {path.stem: path for path in self.folder.glob("*/*.json")}
+                self._index = {path.stem: path for path in files_in(self.folder, "*/*.json")}
             return self._index
 
     def ids(self) -> list[str]:
@@ -156,7 +157,7 @@ class SavedGames:
     def delete(self, browser: str, game: str) -> bool:
         """Deletes a game of this browser; returns whether there was one."""
         file = self._own(browser) / f"{game}.json"
-        if not _ID.fullmatch(game) or not file.is_file():
+        if not _ID.fullmatch(game) or not os.path.isfile(file):
             return False
         file.unlink(missing_ok=True)
         self._by_id().pop(game, None)
@@ -164,7 +165,7 @@ class SavedGames:
 
     def games_of(self, browser: str) -> list[SavedGame]:
         """The games that a browser has begun, the latest first. What cannot be read is left out."""
-        found = [self._glance(path) for path in self._own(browser).glob("*.json")]
+        found = [self._glance(path) for path in files_in(self._own(browser), "*.json")]
         return sorted((one for one in found if one is not None and one.begun), key=lambda one: -one.saved)
 
     # --- the same cards for several people ---------------------------------------------------------------------------
@@ -179,7 +180,7 @@ class SavedGames:
     def shared(self, name: str) -> list[str]:
         """The games of a link, by their ids: the one that the cards are from, then others; empty if there is none."""
         path = self._shared_file(name)
-        if not _ID.fullmatch(name) or not path.is_file():
+        if not _ID.fullmatch(name) or not os.path.isfile(path):  # nor if one may not look
             return []
         try:
             found = read_json(path)

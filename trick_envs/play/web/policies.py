@@ -13,7 +13,7 @@ from starlette.requests import Request
 from trick_envs.agents.policy import PolicyAgent, made_for
 from trick_envs.engine.registry import load_game
 from trick_envs.errors import InputError
-from trick_envs.files import write_bytes
+from trick_envs.files import files_in, write_bytes
 from trick_envs.play.players import BROUGHT
 from trick_envs.play.web.http import owners_of
 from trick_envs.play.web.sessions import Store
@@ -50,7 +50,7 @@ class Policies:
             of_one={"browser": MAX_POLICIES_OF_A_BROWSER, "address": MAX_POLICIES_OF_AN_ADDRESS},
             on_drop=lambda one: self._file(one.id).unlink(missing_ok=True),
         )  # fmt: skip
-        found = [] if folder is None else [one for one in folder.glob("*.onnx") if BROUGHT.fullmatch(one.name)]
+        found = [] if folder is None else [one for one in files_in(folder, "*.onnx") if BROUGHT.fullmatch(one.name)]
         for file in sorted(found, key=lambda one: one.stat().st_mtime_ns)[-MAX_POLICIES:]:
             self._kept.put(_Brought(file.name, ()))
 
