@@ -21,7 +21,7 @@ from trick_envs.engine.cards import members
 from trick_envs.engine.game import Game
 from trick_envs.engine.kernels.playing import MATCH_ENDED
 from trick_envs.engine.positions import places
-from trick_envs.engine.registry import game_names, game_type, load_game, load_game_again
+from trick_envs.engine.registry import game_names, game_type, game_type_again, load_game, load_game_again
 
 TABLES = [(name, players) for name in game_names() for players in game_type(name).players]
 every_table = pytest.mark.parametrize(("name", "players"), TABLES, ids=[f"{name}-{n}" for name, n in TABLES])
@@ -43,7 +43,7 @@ def installed(folder: Path, entry_points: str) -> Iterator[None]:
     metadata.mkdir()
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: plug-in\nVersion: 1.0\n")
     (metadata / "entry_points.txt").write_text(entry_points)
-    found_once = (plug_ins, game_names, game_type, load_game_again, version_of)
+    found_once = (plug_ins, game_names, game_type_again, load_game_again, version_of)
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(folder)
         for found in found_once:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import inspect
 import json
+import pickle
+import re
 import types
 from collections.abc import Callable
 from functools import partial
@@ -28,10 +30,15 @@ from trick_envs.engine.registry import game_type, load_game
 from trick_envs.errors import InputError, InputTypeError, InvalidAction, TrickEnvsError
 from trick_envs.evaluation.arena import make_plan
 from trick_envs.evaluation.duplicate import evaluate, lineups
+from trick_envs.evaluation.seeds import Purpose, match_seeds, player_seeds
+from trick_envs.interfaces.illegal_penalty import worst_total
 from trick_envs.matches import match as matches
 from trick_envs.matches.loop import play_match
 from trick_envs.matches.match import Match
-from trick_envs.view import table_view
+from trick_envs.matches.viewing import match_view
+from trick_envs.play.hints import advisor_of
+from trick_envs.play.review import belief
+from trick_envs.view import ansi, card_svg, rgb_array, svg, table_view
 from trick_envs.view.reader import position_text
 
 # --- batches and vectors ------------------------------------------------------------------------------------------
@@ -233,6 +240,129 @@ def test_what_is_no_game_is_told(wrong: Any) -> None:
             take()
 
 
+NO_NAMES = [np.array([1]), [3], {}, None, 3, b"pepper", np.array("pepper"), slice(1)]
+
+
+@pytest.mark.parametrize("given", NO_NAMES, ids=repr)
+def test_what_is_no_name_of_a_game_is_told_like_an_unknown_one(given: Any) -> None:
+    """What has no hash was told as "unhashable type"."""
+    for take in (load_game, game_type, lambda name: BatchEnv(name, 2)):
+        with pytest.raises(InputError, match=re.escape(f"there is no game {given!r}: choose one of ")):
+            take(given)
+
+
+def of_no_game() -> dict[str, Any]:
+    """What is no position of Pepper for five."""
+    game = load_game("pepper", 5)
+    match = Match(game, 1)
+    return {
+        "another game": Match(load_game("donguri", 4), 1).states,
+        "another table": Match(load_game("pepper", 4), 1).states,
+        "no position": np.zeros(1, game.dtype),
+        "a record": match.states[0],
+        "rows": match.states[None],
+        "numbers": np.zeros(1),
+        "list": [1],
+        "none": None,
+        "match": match,
+        "environment": make("pepper", 5),
+    }
+
+
+@pytest.mark.parametrize("case", of_no_game())
+def test_whoever_takes_a_position_refuses_one_of_another_game(case: str) -> None:
+    """They were told as "list index out of range", or a player's message was full of numbers."""
+    game, wrong = load_game("pepper", 5), of_no_game()[case]
+    greedy, seen, mask = make_agent("greedy", game), np.zeros((1, game.layout.size)), np.ones((1, 60), np.int8)
+    for take in (
+        lambda: table_view(game, wrong, 0),
+        lambda: position_text(game, wrong),
+        lambda: position_text(game, wrong, 0),
+        lambda: game.resample(wrong, 0, np.random.default_rng(0)),
+        lambda: belief(game, wrong, 0),
+        lambda: advisor_of(game).advise(wrong),
+        *([lambda: greedy.act(seen, mask, wrong)] if wrong is not None else []),
+    ):
+        told = r": expected records of <pepper for 5>, shape \(B,\), such as env.unwrapped.states, not .{3,100}$"
+        with pytest.raises(InputError, match=told):
+            take()
+
+
+@pytest.mark.parametrize("wrong", [[1], np.zeros(1), np.zeros((1, 1)), "x", make("pepper", 3)], ids=repr)
+def test_random_choices_are_drawn_from_records_or_from_nothing(wrong: Any) -> None:
+    with pytest.raises(
+        InputError, match=r"states: expected 1 records, shape \(1,\), such as env.unwrapped.states, not"
+    ):
+        RandomAgent(0).act(np.zeros((1, 5)), np.ones((1, 5), np.int8), wrong)
+
+
+@pytest.mark.parametrize("wrong", [None, 3, Match(load_game("pepper", 5), 1), make("pepper", 5)], ids=repr)
+def test_only_views_are_drawn_and_only_matches_are_viewed(wrong: Any) -> None:
+    for draw in (svg, rgb_array, ansi):
+        with pytest.raises(InputTypeError, match=r"view: expected what table_view\(\) or match_view\(\) returns, not"):
+            draw(wrong)
+    if not isinstance(wrong, Match):
+        with pytest.raises(InputTypeError, match="match: expected a Match, not"):
+            match_view(wrong)
+
+
+@pytest.mark.parametrize("card", [-1, 53, 999, 2.5, "4R", None, [1]], ids=repr)
+def test_no_number_names_a_card_from_the_end_of_the_deck(card: Any) -> None:
+    """-1 was the last card."""
+    one, two = load_game("donguri", 4).deck, load_game("double_deck_whist").deck
+    for write in (one.format, one.kind, two.format, lambda card: two.format_all([card])):
+        with pytest.raises(
+            InputError, match=r"card: expected a whole number of 0 to (47|51, or 54 to 105 of the sec.*), not"
+        ):
+            write(card)
+    if card is not None:
+        with pytest.raises(InputError, match="kind: expected a whole number of 0 to 47, not"):
+            card_svg(one, card)
+
+
+@pytest.mark.parametrize("wrong", [3, True, "seat", [{}], [1, 2], np.array("x"), (), slice(1)], ids=repr)
+def test_the_options_of_a_vec_env_are_dicts(wrong: Any) -> None:
+    games = pytest.importorskip("trick_envs.interfaces.sb3").make_vec_env(PEPPER, 2)
+    with pytest.raises(InputTypeError, match="set_options: expected None, a dict, or 2 dicts, not"):
+        games.set_options(wrong)
+    games.reset()
+
+
+def test_the_worst_total_is_of_a_game_and_a_reward() -> None:
+    game = load_game("pepper", 3, 1)
+    for reward in ([], "best", None):
+        with pytest.raises(InputError, match="reward: expected one of 'score', "):
+            worst_total(game, reward)  # type: ignore[arg-type]
+    with pytest.raises(InputTypeError, match=r"game: expected what load_game\(\) returns"):
+        worst_total([], "score")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("purpose", [5, -1, 2.0, True, "test", None, Purpose], ids=repr)
+def test_what_is_no_purpose_of_seeds_is_told(purpose: Any) -> None:
+    """5 had seeds of its own, and 16 those of another purpose."""
+    game = load_game("pepper", 3, 1)
+    greedy = make_agent("greedy", game)
+    for take in (
+        lambda: match_seeds(purpose, 0, 0, 1),
+        lambda: player_seeds(purpose, 0),
+        lambda: evaluate(game, greedy, greedy, 1, 0, purpose),
+        lambda: make_plan(game, ["greedy", "random"], 2, None, 0, purpose),
+    ):
+        with pytest.raises(InputError, match=r"purpose: expected one of Purpose.TRAINING, .*, Purpose.TEST, not"):
+            take()
+    assert make_plan(game, ["greedy", "random"], 2, None, 0, 4).purpose is Purpose.TEST  # type: ignore[arg-type]
+
+
+def test_the_makers_of_environments_have_their_own_names() -> None:
+    """They could not be pickled, and errors called them "environment_module.<locals>.env"."""
+    from trick_envs import pepper_v0
+
+    for make_one in (pepper_v0.env, pepper_v0.raw_env):
+        assert pickle.loads(pickle.dumps(make_one)) is make_one
+    with pytest.raises(TypeError, match=r"^env\(\) takes 0 positional arguments"):
+        pepper_v0.env(5)
+
+
 @pytest.mark.parametrize("spec", ["pimc:2", "ismcts:8", "pretrained+rollout:2"])
 @pytest.mark.parametrize("wrong", ["illegal", "far", "negative", "table"])
 def test_a_search_compares_with_legal_cards_only(spec: str, wrong: str) -> None:
@@ -347,7 +477,7 @@ def test_a_player_that_computes_on_the_game_wants_the_positions_of_its_game(spec
     player = make_agent(spec, games.game)
     for states in (None, others.states, games.states[0], games.states.tolist(), np.zeros(2)):
         with pytest.raises(
-            InputError, match=r"computes on the game itself|expected the states of games of <pepper for 5>"
+            InputError, match=r"computes on the game itself|: expected records of <pepper for 5>, shape \(B,\), such as"
         ):
             player.act(games.observations, games.action_masks, states)
 
@@ -447,7 +577,7 @@ def test_a_number_of_no_card_is_told_so(action: Any) -> None:
 # --- seats and games that are not there -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("wrong", [-1, 5, 99, True, 1.0, "1", None])
+@pytest.mark.parametrize("wrong", [-1, 5, 99, True, 1.0, "1", None, [3], {}])
 def test_no_index_leads_to_another_seat_or_game(wrong: Any) -> None:
     games = BatchEnv("pepper", 5, 5, observation="history")
     games.reset(seed=1)
@@ -477,11 +607,11 @@ def test_no_index_leads_to_another_seat_or_game(wrong: Any) -> None:
             lambda: env.reset(options={"dealer": wrong}),
         ]
     for call in calls:
-        with pytest.raises(InputError, match=f"expected .*, not {wrong!r}|render_view: .* not -2"):
+        with pytest.raises(InputError, match=f"expected .*, not {re.escape(repr(wrong))}|render_view: .* not -2"):
             call()
 
 
-@pytest.mark.parametrize("wrong", [-1, 2, [0, 5], np.int64(-1)])
+@pytest.mark.parametrize("wrong", [-1, 2, [0, 5], np.int64(-1), 2.5, np.array("x")])
 def test_the_games_of_a_vec_env_are_named_by_their_numbers(wrong: Any) -> None:
     sb3 = pytest.importorskip("trick_envs.interfaces.sb3")
     games = sb3.make_vec_env(PEPPER, 2)

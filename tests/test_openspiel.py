@@ -22,7 +22,8 @@ from open_spiel.python.algorithms import exploitability, ismcts, mcts
 from open_spiel.python.observation import make_observation
 
 from trick_envs.engine.registry import game_type, load_game
-from trick_envs.interfaces.openspiel import NAMES, Variant, exploitabilities, greedy_policy, small
+from trick_envs.errors import InputError, InputTypeError
+from trick_envs.interfaces.openspiel import NAMES, Variant, exploitabilities, full, greedy_policy, small
 
 # (name, num_players, suits, ranks, hand_size)
 TINY = [
@@ -344,6 +345,32 @@ def test_with_more_seats_it_is_the_mean_gain_of_a_best_response() -> None:
 
 def test_nothing_is_to_be_gained_where_there_is_no_choice() -> None:
     assert exploitabilities(small("donguri", 2, 1, 4, 1), 1) == pytest.approx({"random": 0, "greedy": 0, "cfr+:1": 0})
+
+
+def test_what_cannot_be_searched_completely_is_refused() -> None:
+    """They ran until the memory was full."""
+    full_size, large = full("pepper"), small("donguri", 3, 3, 4, 4)
+    for solve in (exploitabilities, greedy_policy):
+        with pytest.raises(InputError, match=r"^game: .* is at full size, too large .*: expected one of small\(\)$"):
+            solve(full_size)
+        with pytest.raises(
+            InputError, match=r"has up to 479,001,600 lines of play, expected 10,000,000 at most: make it smal"
+        ):
+            solve(large)
+        for other in ("pepper", load_game("pepper"), pyspiel.load_game("kuhn_poker")):
+            with pytest.raises(InputTypeError, match=r"game: expected what small\(\) returns"):
+                solve(other)
+    for iterations in (0, 2.5, None):
+        with pytest.raises(InputError, match="iterations: expected a whole number of 1 or more, not"):
+            exploitabilities(small("donguri", 2, 1, 4, 1), iterations)
+
+
+@pytest.mark.parametrize("size", [[3], {}, 2.0, True, None], ids=repr)
+@pytest.mark.parametrize("which", ["num_players", "suits", "ranks", "hand_size"])
+def test_a_size_is_a_whole_number(which: str, size: Any) -> None:
+    small("pepper")  # 2.0 was taken once 2 had been
+    with pytest.raises(InputError, match=f"{which}: expected a whole number of"):
+        small("pepper", **{which: size})
 
 
 # --- names and errors ---------------------------------------------------------------------------------------------

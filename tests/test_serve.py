@@ -835,7 +835,8 @@ def test_a_folder_that_may_not_be_entered_holds_nothing_and_the_page_says_why(tm
         for folder in (closed, closed / "share" / "games"):
             found = Browser(folder)
             about, frame = found.deal(game="donguri", num_players=3, num_deals=1)
-            assert "is not saved" in about["notice"] and "Permission denied" in about["notice"]
+            assert "is not saved" in about["notice"]
+            assert "Permission denied" in about["notice"]
             assert found.play(about, frame, frame["legal"][0]).status_code == 200
             assert found.get("/games").json() == {"games": []}
             assert found.post(f"/games/{about['id']}/delete", {}).status_code == 404

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trick_envs.engine.arguments import action_numbers
-from trick_envs.engine.game import Game
+from trick_envs.engine.game import Game, checked_states
 from trick_envs.engine.history import Events
 from trick_envs.engine.positions import why_illegal
 from trick_envs.engine.state import OVER, States
@@ -186,6 +186,4 @@ def required(states: States | None, game: Game, name: str) -> States:
     """
     if states is None:
         raise InputError(f"{name} computes on the game itself: call act(observations, action_masks, env.states)")
-    if getattr(states, "dtype", None) != game.dtype or states.ndim != 1:
-        raise InputError(f"{name}: expected the states of games of {game}, such as env.states, not {shown(states)}")
-    return states
+    return checked_states(game, states, name)

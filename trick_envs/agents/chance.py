@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from trick_envs.engine.rng import checked_seed, decision_bits_of
 from trick_envs.engine.state import States
+from trick_envs.errors import InputError, shown
 
 
 class Chance:
@@ -28,9 +29,17 @@ class Chance:
         Args:
             rows: how many.
             states: ``(rows,)`` records, if available.
+
+        Raises:
+            ValueError: if they are something else.
         """
         if states is None:
             return self._generator.random(rows)
+        if not isinstance(states, np.ndarray) or not states.dtype.names or states.shape != (rows,):
+            told = f"shape {states.shape} of {states.dtype}" if isinstance(states, np.ndarray) else shown(states)
+            raise InputError(
+                f"states: expected {rows} records, shape ({rows},), such as env.unwrapped.states, not {told}"
+            )
         return (decision_bits_of(states, self._seed) >> np.uint64(32)) / 2.0**32
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from operator import index
 from typing import TypeAlias
 
 import numpy as np
@@ -175,8 +176,19 @@ class Deck:
         return tuple(WORD * copy + kind for copy in range(self.copies) for kind in range(self.kinds))
 
     def kind(self, card: int) -> int:
-        """The kind of a card: what a player names to play it."""
-        return card - WORD if self.copies == 2 and card >= WORD else card
+        """The kind of a card: what a player names to play it.
+
+        Raises:
+            ValueError: if there is no such card; says which numbers they have.
+        """
+        try:
+            kind = card - WORD if self.copies == 2 and card >= WORD else card
+            if 0 <= kind < len(self.names):
+                return index(kind)
+        except TypeError:
+            pass
+        second = f", or {WORD} to {WORD + self.kinds - 1} of the second pack" if self.copies == 2 else ""
+        raise InputError(f"card: expected a whole number of 0 to {self.kinds - 1}{second}, not {shown(card)}")
 
     @cached_property
     def names(self) -> tuple[str, ...]:

@@ -240,9 +240,7 @@ class Game:
         Raises:
             ValueError: if the records are of another game, or there is no such seat.
         """
-        drawn = np.array(states)
-        if drawn.dtype != self.dtype or drawn.ndim != 1 or (drawn["num_players"] != self.num_players).any():
-            raise InputError(f"states: expected records of {self!r}, shape (B,), not shape {drawn.shape}")
+        drawn = np.array(checked_states(self, states))
         observers = seat_numbers(seats, self.num_players, len(drawn))
         if not isinstance(rng, np.random.Generator):
             raise InputTypeError(f"rng: expected a NumPy Generator, such as np.random.default_rng(0), not {shown(rng)}")
@@ -263,6 +261,33 @@ def checked_game(game: object) -> Game:
     if not isinstance(game, Game):
         raise InputTypeError(f"game: expected what load_game() returns, such as load_game('pepper'), not {shown(game)}")
     return game
+
+
+def checked_states(game: Game, states: Any, whose: str = "states", least: int = 0) -> States:
+    """What somebody gives as positions of a game, if they are.
+
+    Args:
+        game: the game.
+        states: ``(B,)`` records.
+        whose: how an error begins.
+        least: how many there have to be.
+
+    Raises:
+        ValueError: if they are of another game, or no records.
+    """
+    fits = isinstance(states, np.ndarray) and states.dtype == game.dtype and states.ndim == 1 and len(states) >= least
+    if not fits or (states["num_players"] != game.num_players).any():
+        told = shown(states)
+        if fits:
+            told = "records that are all zeros"
+        elif isinstance(states, np.ndarray):
+            other = "records of another game" if states.dtype.names else str(states.dtype)
+            told = f"shape {states.shape}" + (f" of {other}" if states.dtype != game.dtype else "")
+        elif isinstance(states, np.void):
+            told = "a single record: states[i : i + 1] stays an array"
+        wanted = f"records of {game!r}, shape (B,), such as env.unwrapped.states"
+        raise InputError(f"{whose}: expected {wanted}, not {told}")
+    return states
 
 
 # --- the observation of a game ------------------------------------------------------------------------------------

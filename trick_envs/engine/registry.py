@@ -21,7 +21,6 @@ from trick_envs.errors import InputError, InputTypeError, TrickEnvsError, shown
 __all__ = ["all_games", "game_names", "game_type", "load_game", "load_game_again", "load_game_for"]
 
 
-@cache
 def game_type(name: str) -> GameType:
     """The declaration of a game.
 
@@ -29,8 +28,16 @@ def game_type(name: str) -> GameType:
         ValueError: if there is no such game, lists the games; if a plug-in cannot be loaded.
         TypeError: if an installed plug-in is not a game of this name.
     """
+    if not isinstance(name, str):
+        raise _no_game(name)
+    return game_type_again(name)
+
+
+@cache
+def game_type_again(name: str) -> GameType:
+    """``game_type`` of a word."""
     if (declared := declaration_of(name)) is None:
-        raise InputError(f"there is no game {shown(name)}: choose one of {', '.join(game_names())}")
+        raise _no_game(name)
     found = load_point(declared)
     if not isinstance(found, GameType) or found.name != name:
         raise InputTypeError(f"{name}: expected a GameType with this name, not {shown(found)}")
@@ -38,6 +45,10 @@ def game_type(name: str) -> GameType:
         raise wrong(found, "version", found.version, "a number written in the module that the entry point names")
     GAMES_BY_NAME[name] = found
     return found
+
+
+def _no_game(name: object) -> InputError:
+    return InputError(f"there is no game {shown(name)}: choose one of {', '.join(game_names())}")
 
 
 @cache

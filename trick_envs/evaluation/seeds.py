@@ -20,9 +20,9 @@ from enum import IntEnum
 import numpy as np
 import numpy.typing as npt
 
-from trick_envs.engine.arguments import whole_number
+from trick_envs.engine.arguments import is_whole, whole_number
 from trick_envs.engine.rng import checked_seed
-from trick_envs.errors import InputError
+from trick_envs.errors import InputError, shown
 
 MAX_RUN_SEED = 2**32 - 1
 SEEDS_PER_RUN = 2**24
@@ -43,6 +43,19 @@ class Purpose(IntEnum):
     """Numbers that are published: measured on deals that no choice was based on."""
 
 
+def checked_purpose(purpose: Purpose) -> Purpose:
+    """A purpose, or its number.
+
+    Raises:
+        ValueError: if it is none; lists them.
+    """
+    if not is_whole(purpose, 0, len(Purpose) - 1):
+        raise InputError(
+            f"purpose: expected one of {', '.join(f'Purpose.{each.name}' for each in Purpose)}, not {shown(purpose)}"
+        )
+    return Purpose(purpose)
+
+
 def match_seeds(purpose: Purpose, seed: int, first: int, count: int) -> npt.NDArray[np.uint64]:
     """The seeds of some consecutive deals.
 
@@ -56,9 +69,9 @@ def match_seeds(purpose: Purpose, seed: int, first: int, count: int) -> npt.NDAr
         ``(count,) uint64``.
 
     Raises:
-        ValueError: if the seed or a deal is out of range.
+        ValueError: if the seed or a deal is out of range, or there is no such purpose.
     """
-    seed = check_run_seed(seed)
+    purpose, seed = checked_purpose(purpose), check_run_seed(seed)
     first, count = (whole_number(each, -SEEDS_PER_RUN, SEEDS_PER_RUN, "deals") for each in (first, count))
     if first < 0 or count < 0 or first + count > SEEDS_PER_RUN:
         raise InputError(
@@ -75,9 +88,11 @@ def player_seeds(purpose: Purpose, seed: int) -> tuple[int, int]:
     all deals.
 
     Raises:
-        ValueError: if the seed is out of range.
+        ValueError: if the seed is out of range, or there is no such purpose.
     """
-    player, opponent = np.random.SeedSequence((int(purpose), check_run_seed(seed))).generate_state(2, np.uint64)
+    player, opponent = np.random.SeedSequence((int(checked_purpose(purpose)), check_run_seed(seed))).generate_state(
+        2, np.uint64
+    )
     return int(player), int(opponent)
 
 

@@ -134,11 +134,17 @@ class RawEnv(AECEnv[str, Observation, int | None]):
 
     def observation_space(self, agent: str) -> spaces.Dict:
         """The space of an agent's observation: the same object at every call."""
-        return self.observation_spaces[self.possible_agents[self._seats[agent]]]
+        return self.observation_spaces[self.possible_agents[self._seat(agent)]]
 
     def action_space(self, agent: str) -> spaces.Discrete:
         """The space of an agent's actions: the same object at every call."""
-        return self.action_spaces[self.possible_agents[self._seats[agent]]]
+        return self.action_spaces[self.possible_agents[self._seat(agent)]]
+
+    def _seat(self, agent: str) -> int:
+        try:
+            return self._seats[agent]
+        except TypeError:  # a list, for example
+            return self._seats.__missing__(agent)
 
     def reset(self, seed: int | None = None, options: Mapping[str, object] | None = None) -> None:
         """Starts a match.
@@ -272,7 +278,7 @@ class RawEnv(AECEnv[str, Observation, int | None]):
         if self._match is None:
             EnvLogger.error_observe_before_reset()
         observation, mask = _empty(self._shape, _FLOAT), _empty(self._mask_shape, _BYTE)
-        self._observe(self._states, self._seats[agent], self._scratch, observation, mask)
+        self._observe(self._states, self._seat(agent), self._scratch, observation, mask)
         return {"observation": observation, "action_mask": mask}
 
     def _observe_history(self, states: States, seat: int, scratch: Any, observation: Any, mask: Any) -> None:

@@ -6,6 +6,7 @@ The wrappers themselves (TerminateIllegal, AssertOutOfBounds, OrderEnforcing) wo
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
@@ -89,8 +90,10 @@ def environment_module(game: str) -> tuple[Callable[..., Env], Callable[..., Raw
     def raw_env(**options: Any) -> RawEnv:
         return _make(RawEnv, "raw_env", game, options)
 
+    module = sys._getframe(1).f_globals["__name__"]
     title, arguments = game_type(game).title, describe_arguments(game)
     for function, checks in ((env, "with the checks of PettingZoo's standard wrappers"), (raw_env, "without checks")):
+        function.__module__, function.__qualname__ = module, function.__name__  # pickles name it, and so do errors
         function.__signature__ = _signature(game)  # type: ignore[attr-defined]
         function.__doc__ = f"{title} as a PettingZoo AEC environment, {checks}.\n\n{arguments}"
     return env, raw_env, describe_game(game)

@@ -6,23 +6,31 @@ from functools import cache
 
 import numpy as np
 
+from trick_envs.engine.arguments import reward_mode
 from trick_envs.engine.batch import BatchEnv
-from trick_envs.engine.game import Game
+from trick_envs.engine.game import Game, checked_game
 
 _DEALS = 1024  # sampled
 _MARGIN = 2  # twice the worst of them is worse than any that people or programs play
 
 
-@cache
 def worst_total(game: Game, reward: str) -> float:
     """A bound that the rewards of a seat, added up over a match, do not fall below in honest play.
 
     With ``"win"`` it is -1. Else it is twice the worst deal of any seat in some thousand deals between random and
     greedy players, but not more than 0, times the deals of a match (the most that there can be). The deals are always
     the same ones, so this is a constant of a game with its settings.
+
+    Raises:
+        ValueError: if there is no such reward.
+        TypeError: if ``game`` is no game.
     """
-    if reward == "win":
-        return -1.0
+    reward_mode(reward)
+    return -1.0 if reward == "win" else _twice_the_worst(checked_game(game), reward)
+
+
+@cache
+def _twice_the_worst(game: Game, reward: str) -> float:
     deals = BatchEnv(game.name, _DEALS, game.num_players, num_deals=1, reward=reward, **game.options)
     deals.reset(seed=0)
     streams, lucky, clever = np.arange(_DEALS, dtype=np.uint64), np.zeros(_DEALS, np.int64), np.zeros(_DEALS, np.int64)

@@ -11,6 +11,7 @@ Only this module imports ``stable_baselines3``.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ from stable_baselines3.common.vec_env import VecEnv, VecMonitor
 from trick_envs.engine.arguments import action_numbers, whole_number
 from trick_envs.engine.interrupts import Interruptible, whole
 from trick_envs.engine.rng import checked_seed, game_seeds
-from trick_envs.errors import IllegalAction, InputError, ResetNeeded, shown
+from trick_envs.errors import IllegalAction, InputError, InputTypeError, ResetNeeded, shown
 from trick_envs.interfaces.vector import VectorSeatEnv
 
 
@@ -67,6 +68,17 @@ class SeatVecEnv(Interruptible, VecEnv):
             return list(super().seed())
         self._seeds = game_seeds(checked_seed(seed), self.num_envs)
         return self._seeds
+
+    def set_options(self, options: Any = None) -> None:
+        """The options of the next ``reset``: a dict for all games, or the same one for each of them.
+
+        Raises:
+            TypeError: if they are something else.
+        """
+        listed = isinstance(options, (list, tuple)) and len(options) == self.num_envs
+        if not all(each is None or isinstance(each, dict) for each in (options if listed else [options])):
+            raise InputTypeError(f"set_options: expected None, a dict, or {self.num_envs} dicts, not {shown(options)}")
+        super().set_options(options)
 
     def reset(self) -> Any:
         """Starts a match in every game; returns the observations."""
@@ -161,7 +173,8 @@ class SeatVecEnv(Interruptible, VecEnv):
 
 
 def _listed(indices: Any) -> Any:
-    return int(indices) if isinstance(indices, np.integer) else indices
+    several = indices is None or (isinstance(indices, Iterable) and getattr(indices, "ndim", 1) > 0)
+    return indices if several else [indices]
 
 
 def make_vec_env(

@@ -17,7 +17,7 @@ from trick_envs.agents.pretrained import PRETRAINED, pretrained_file
 from trick_envs.agents.rollout import RolloutAgent
 from trick_envs.agents.search import SearchAgent
 from trick_envs.agents.spec import ROLLOUT
-from trick_envs.engine.game import Game
+from trick_envs.engine.game import Game, checked_states
 from trick_envs.engine.positions import observe
 from trick_envs.engine.registry import load_game
 from trick_envs.engine.state import States
@@ -152,7 +152,7 @@ class Advisor:
             seed: other seeds sample other worlds.
             only: ``(B,)``: the one card with which each is compared; ``None``: all that the policy finds likely.
         """
-        states = states.copy()
+        states = checked_states(self.game, states, least=1).copy()
         states["seed"] = 0  # searches draw their random numbers from it, and no seat knows it
         seen = [observe(self.game, states[row : row + 1], int(seat)) for row, seat in enumerate(states["seat"])]
         observations, masks = (np.stack(each) for each in zip(*seen, strict=True))
@@ -189,7 +189,7 @@ class Advisor:
 
     def advise(self, states: States) -> Hint:
         """What is thought of the decision in ``states[0]``: the same in all worlds that look alike to the seat."""
-        found = self.judge(states[:1])
+        found = self.judge(checked_states(self.game, states, least=1)[:1])
         baseline, cards = int(found.played[0]), found.cards(0)
         better = [
             card for card in cards if card.advantage is not None and card.advantage > max(card.error or 0.0, LEAST)

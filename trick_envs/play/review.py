@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from trick_envs.agents import make_agent
 from trick_envs.engine.cards import members
-from trick_envs.engine.game import Game
+from trick_envs.engine.game import Game, checked_states
 from trick_envs.engine.positions import observe
 from trick_envs.engine.registry import load_game
 from trick_envs.engine.rng import MAX_SEED
@@ -462,7 +462,7 @@ def belief(game: Game, states: States, seat: int, worlds: int = BELIEF_WORLDS) -
         seat: whose belief.
         worlds: how many to sample.
     """
-    drawn = game.resample(np.repeat(states, worlds), seat, np.random.default_rng(0))
+    drawn = game.resample(np.repeat(checked_states(game, states, least=1)[:1], worlds), seat, np.random.default_rng(0))
     counts = np.zeros((game.deck.kinds, game.num_players))
     for hands in drawn["hand"]:
         counts += _hands(game, hands)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from trick_envs.engine.arguments import is_whole
 from trick_envs.engine.cards import Deck
 from trick_envs.engine.deal import Trick
-from trick_envs.engine.game import Game, checked_game
+from trick_envs.engine.game import Game, checked_game, checked_states
 from trick_envs.engine.positions import as_word, trick_in, visible_cards, winners_in
 from trick_envs.engine.state import OVER, PHASES, States
 from trick_envs.errors import InputError, shown
@@ -43,10 +43,11 @@ def table_view(
         names: what the seats are called; empty: ``player_0`` and so on.
 
     Raises:
-        ValueError: if there is no such seat.
+        ValueError: if there is no such seat, or the records are of another game.
         TypeError: if ``game`` is no game.
     """
     n = checked_game(game).num_players
+    checked_states(game, states, least=1)
     if observer is not None and not is_whole(observer, 0, n - 1):
         raise InputError(f"observer: expected a seat of 0 to {n - 1}, or None for an open table, not {shown(observer)}")
     state, over = states[0], int(states["phase"][0]) == OVER

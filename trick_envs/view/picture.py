@@ -7,6 +7,7 @@ import base64
 import numpy as np
 import numpy.typing as npt
 
+from trick_envs.engine.arguments import whole_number
 from trick_envs.engine.cards import Deck
 from trick_envs.view.avatars import draw_avatar
 from trick_envs.view.cards import draw_icon, face
@@ -47,7 +48,12 @@ def card_svg(deck: Deck, kind: int | None, game: str = "", width: int = 100) -> 
         kind: the card.
         game: the name of the game, if it has marks of its own on its cards.
         width: in pixels; the height is 1.4 times that.
+
+    Raises:
+        ValueError: if there is no such card.
     """
+    if kind is not None:
+        kind = whole_number(kind, 0, deck.kinds - 1, "kind")
     margin = 2
     pen_items = face(game, deck.suits, deck.ranks, kind, float(width - 2 * margin))
     moved = tuple(item._replace(x=item.x + margin, y=item.y + margin / 2) for item in pen_items)

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 
 from trick_envs.engine.cards import members
-from trick_envs.engine.game import Game, checked_game
+from trick_envs.engine.game import Game, checked_game, checked_states
 from trick_envs.engine.history import DEAL, HIDDEN_CARD, MIDDLE, SEE, Events
 from trick_envs.engine.registry import load_game
 from trick_envs.engine.state import FOLLOW, LEAD, OVER, PASS, PHASES, PICK, States
@@ -137,10 +137,11 @@ def position_text(game: Game, states: States, seat: int | None = None, events: E
             ``BatchEnv.plays()[i]``; ``None``: the order is not known, and the text says who has played what.
 
     Raises:
-        ValueError: if there is no such seat.
+        ValueError: if there is no such seat, or the record is of another game.
     """
+    states = checked_states(checked_game(game), states, least=1)
     observer = int(states["seat"][0]) if seat is None else seat
-    view = table_view(game, states, observer, names=[f"P{each}" for each in range(checked_game(game).num_players)])
+    view = table_view(game, states, observer, names=[f"P{each}" for each in range(game.num_players)])
     for detail in (2, 1, 0) if events is not None else (2,):
         text = plain("\n".join(_position(game, view, states, events, detail)))
         if estimated_tokens(text) <= MOST_TOKENS:

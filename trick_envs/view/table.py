@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
 from trick_envs.engine.deal import Plays, Trick
+from trick_envs.errors import InputTypeError, shown
 from trick_envs.view.messages import said, said_to
 from trick_envs.view.rows import Row, lines_of
 
@@ -161,3 +162,14 @@ class TableView:
 def seat_name(seat: int) -> str:
     """What a seat is called if it has no name of its own: ``player_2``, as in the environments."""
     return f"player_{seat}"
+
+
+def checked_view(view: object) -> TableView:
+    """What somebody gives as a view, if it is one: neither a match nor an environment is.
+
+    Raises:
+        TypeError: if it is not.
+    """
+    if not isinstance(view, TableView):
+        raise InputTypeError(f"view: expected what table_view() or match_view() returns, not {shown(view)}")
+    return view

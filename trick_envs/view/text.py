@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from trick_envs.view.style import rgb, suit_style
-from trick_envs.view.table import TableView
+from trick_envs.view.table import TableView, checked_view
 from trick_envs.view.words import place_words
 
 _BOLD, _DIM, _PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[0m"
@@ -18,7 +18,7 @@ def ansi(view: TableView, color: bool = False) -> str:
         view: what is seen.
         color: whether to use colours (24 bit), and bold for the cards that may be named.
     """
-    width = max(len(seat.name) for seat in view.seats)
+    width = max(len(seat.name) for seat in checked_view(view).seats)
     lines = [f"{view.title}, deal {view.deal}{view.length}, trick {view.trick_number}"]
     for seat in view.seats:
         acts = seat.seat == view.acting

@@ -16,7 +16,7 @@ from trick_envs.engine.build.digest import compiled_digest
 from trick_envs.engine.game import Game
 from trick_envs.errors import InputError
 from trick_envs.evaluation import duplicate, seeds
-from trick_envs.evaluation.seeds import Purpose, check_run_seed
+from trick_envs.evaluation.seeds import Purpose, check_run_seed, checked_purpose
 
 MAX_DEALS = 1_000_000
 LADDER = ("random", "greedy", "pimc:10", "ismcts:1000")  # the default opponents of a player that is evaluated
@@ -121,6 +121,7 @@ def make_plan(
     if twice:
         raise InputError(f"named twice: {', '.join(twice)} (a player does not meet itself)")
     deals, seed = whole_number(deals, 2, MAX_DEALS, "deals"), check_run_seed(seed)
+    purpose = checked_purpose(purpose)
     duplicate.lineups(game, seatings)
     if half_width is not None and not half_width > 0:
         raise InputError(f"half width: expected a number of points above 0, not {half_width}")

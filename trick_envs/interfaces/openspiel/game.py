@@ -39,7 +39,9 @@ class DealGame(pyspiel.Game):
         given = {**_parameters(self.name, self.is_small), **(params or {})}
         options = {each: given[each] for each in game_type(self.name).options}
         if self.is_small:
-            self.game: Game = load_variant(self.name, *(given[size] for size in SIZES), tuple(options.items()))
+            self.game: Game = load_variant(
+                self.name, **{each: given[each] for each in SIZES}, options=tuple(options.items())
+            )
         else:
             self.game = load_game(self.name, given["num_players"], 1, **options)
         self.start, deck = Position.start(self.game), self.game.deck
@@ -285,5 +287,5 @@ def small(
         TypeError: for an option that the game does not have.
     """
     sizes = {"num_players": num_players, "suits": suits, "ranks": ranks, "hand_size": hand_size}
-    load_variant(name, *sizes.values(), tuple(options.items()))  # or an error
+    load_variant(name, num_players, suits, ranks, hand_size, tuple(options.items()))  # or an error
     return _SMALL[name]({**sizes, **options})

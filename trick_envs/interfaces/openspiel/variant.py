@@ -90,7 +90,6 @@ def _plain(game: GameType) -> PlainKernels:
     return PlainKernels(game.kernels_at(game.default_players))
 
 
-@cache
 def load_variant(
     name: str, num_players: int, suits: int, ranks: int, hand_size: int, options: tuple[tuple[str, bool], ...] = ()
 ) -> Variant:
@@ -105,9 +104,16 @@ def load_variant(
     whole_number(ranks, 1, len(whole.deck.ranks), "ranks")
     deck = dataclasses.replace(whole.deck, suits=whole.deck.suits[:suits], ranks=whole.deck.ranks[:ranks])
     whole_number(hand_size, 1, deck.size // num_players, "hand_size")
+    return _variant(declared, int(num_players), tuple(whole.options.items()), deck, int(hand_size))
+
+
+@cache
+def _variant(
+    declared: GameType, num_players: int, options: tuple[tuple[str, bool], ...], deck: Deck, hand_size: int
+) -> Variant:
     if (hands := math.comb(deck.size, hand_size)) > MOST_HANDS:
         raise InputError(f"hand_size: {deck.size} cards make {hands:,} hands, expected {MOST_HANDS:,} at most")
-    variant = Variant(declared, num_players, whole.options, deck, hand_size)
+    variant = Variant(declared, num_players, dict(options), deck, hand_size)
     _check_leads(variant)
     return variant
 
