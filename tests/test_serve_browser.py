@@ -1307,6 +1307,33 @@ def test_the_winning_card_can_be_read_where_it_is_selected(open_page, address, r
     assert button.evaluate("(one) => getComputedStyle(one).backgroundColor") == "rgb(47, 90, 75)"
 
 
+CONTRASTS = """() => [...document.querySelectorAll("#table .plate.won .symbol")].map((one) => {
+    const numbers = (text) => text.match(/[\\d.]+/g).map(Number);
+    const light = (colour, dimmed) => {
+        const linear = (part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4);
+        const [red, green, blue] = numbers(colour).map((part) => linear(dimmed * part / 255));
+        return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+    };
+    const { color, filter } = getComputedStyle(one);
+    const ground = light(getComputedStyle(one.closest(".plate")).backgroundColor, 1);
+    return (ground + 0.05) / (light(color, numbers(`${filter} 1`)[0]) + 0.05);
+})"""
+
+
+def test_suits_can_be_told_on_the_plate_of_the_winner(open_page, address):
+    """Once they were as light on gold as on the dark plates of the others: a contrast of 1.1."""
+    page = open_page()
+    deal(page, address, game="zaraba22", opponents="greedy", seed=4, num_deals=1)
+    page.evaluate("""() => {
+        const frame = structuredClone(state.frame);
+        frame.table.winners = [0, 1, 2];
+        return state.showFrames([frame], null, state.about);
+    }""")
+    contrasts = page.evaluate(CONTRASTS)
+    assert len(contrasts) == 12
+    assert min(contrasts) >= 3
+
+
 def test_the_end_of_a_deal_says_what_the_points_are_for(open_page, address):
     page = open_page()
     deal(page, address, game="pepper", num_players=3, num_deals=2, opponents="greedy", seed=5)
