@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from trick_envs.agents import Actions, Agent, make_agent
 from trick_envs.agents.agent import legal_actions, named_if_it_raises, observation_for
+from trick_envs.agents.judge import Judge
 from trick_envs.agents.llm import Usage, answers_in
 from trick_envs.engine.game import Game
 from trick_envs.engine.state import OVER, PHASES
-from trick_envs.errors import InputError, shown
 from trick_envs.evaluation.duplicate import Result, play_points
 from trick_envs.evaluation.intervals import half_width_95
 from trick_envs.evaluation.seeds import Purpose
@@ -70,14 +69,12 @@ class Row:
 
 
 class Judged:
-    """A player whose decisions are judged: the search chooses in some worlds and compares in others, without bias."""
+    """A player whose decisions are judged."""
 
     def __init__(self, agent: Agent, game: Game, judge: str = JUDGE) -> None:
         self.name, self.observation = agent.name, observation_for(agent)
         self._agent, self._game = agent, game
-        self._chooser, self._judge = (make_agent(judge, game, seed) for seed in (0, 1))
-        if not hasattr(self._judge, "compare"):
-            raise InputError(f"judge: expected a search, such as {JUDGE!r}, not {shown(judge)}")
+        self._judge = Judge(judge, game, f"judge: expected a search, such as {JUDGE!r}")
         self.found: list[tuple[int, int, float]] = []  # seed of the match, phase, loss
 
     def seed(self, seed: int) -> None:
@@ -93,16 +90,9 @@ class Judged:
         if len(free):
             seen = observations[free, : self._game.layout.size]
             own, masks, played = states[free], np.asarray(action_masks)[free], actions[free]
-            lost = self._lost(seen, masks, own, played)
+            lost, _ = self._judge.lost(seen, masks, own, played)
             self.found += zip(own["seed"].tolist(), own["phase"].tolist(), lost.tolist(), strict=True)
         return actions
-
-    def _lost(self, seen: Any, masks: Any, states: Any, played: Actions) -> npt.NDArray[np.float64]:
-        best, rows = self._chooser.act(seen, masks, states), np.arange(len(states))
-        two = np.zeros_like(masks)
-        two[rows, best] = two[rows, played] = 1
-        found = self._judge.compare(seen, two, states, played)  # type: ignore[attr-defined]
-        return np.where(best == played, 0.0, found.advantages[rows, best])
 
 
 def judge_decisions(

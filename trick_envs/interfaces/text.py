@@ -10,16 +10,15 @@ from __future__ import annotations
 import math
 import string
 from collections.abc import Sequence
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 import gymnasium
 import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
-from trick_envs.agents import make_agent
-from trick_envs.agents.agent import Actions, Masks, Observations
-from trick_envs.agents.search import SearchResult
+from trick_envs.agents.agent import Observations
+from trick_envs.agents.judge import Judge
 from trick_envs.discovery import gymnasium_id
 from trick_envs.engine.arguments import number_among, whole_number
 from trick_envs.engine.deal import Deal
@@ -27,7 +26,7 @@ from trick_envs.engine.game import Game
 from trick_envs.engine.history import Events
 from trick_envs.engine.interrupts import Interruptible, whole
 from trick_envs.engine.state import OVER, States, copy_states
-from trick_envs.errors import InputError, InputTypeError, shown
+from trick_envs.errors import InputTypeError, shown
 from trick_envs.interfaces.gymnasium import SeatEnv
 from trick_envs.interfaces.rendering import FPS, MODES, Rendered
 from trick_envs.matches.record import Record
@@ -39,15 +38,6 @@ __all__ = ["Answer", "TextEnv", "estimated_tokens", "parse_answer", "position_te
 
 BAD_ANSWERS = ("retry", "substitute", "terminate")
 MOST_LETTERS = 10_000  # of a text in the spaces; longer answers are read as well
-
-
-class _Judge(Protocol):
-    """A search that compares cards: ``RolloutAgent`` and ``SearchAgent``."""
-
-    def act(self, observations: Observations, action_masks: Masks, states: States | None = None) -> Actions: ...
-    def compare(
-        self, observations: Observations, action_masks: Masks, states: States | None, baselines: Actions | None
-    ) -> SearchResult: ...
 
 
 class TextEnv(Interruptible, gymnasium.Env[str, str]):
@@ -109,7 +99,8 @@ class TextEnv(Interruptible, gymnasium.Env[str, str]):
         self.observation_space = spaces.Text(MOST_LETTERS, charset=string.printable)
         self.action_space = spaces.Text(MOST_LETTERS, min_length=0, charset=string.printable)
         self._bad_answers, self._retries = bad_answers, retries if bad_answers == "retry" else 0
-        self._judges = None if loss is None else (_judge(loss, self.game, 0), _judge(loss, self.game, 1))
+        wanted = "loss: expected a search, such as 'pretrained+rollout:64' or 'pimc:100'"
+        self._judge = None if loss is None else Judge(loss, self.game, wanted)
         self._told = ""
         self._asked_again = 0
         self._counts = dict.fromkeys(("decisions", "bad_answers", "substituted"), 0)
@@ -152,7 +143,7 @@ class TextEnv(Interruptible, gymnasium.Env[str, str]):
         if card is None and self._told and self._asked_again < self._retries:
             self._asked_again += 1
             return f"{self._told}\n\n{plain(problem)}", 0.0, False, False, self._info(problem=problem)
-        before, seen = copy_states(self.states), self._seen
+        before, seen = copy_states(self.states), cast(Observations, self._seen)
         plays = len(self._own_cards())
         named = int(np.argmin(mask)) if card is None else names.index(card)
         self._seen, reward, over, cut, _ = self._inside.step(named)
@@ -161,8 +152,11 @@ class TextEnv(Interruptible, gymnasium.Env[str, str]):
         self._counts["decisions"] += 1
         self._counts["substituted"] += card is None and bool(played)
         about: dict[str, Any] = {"played": names[played[0]] if played else "", "problem": problem}
-        if self._judges is not None:
-            loss, error = self._lost(before, seen, mask, played[0]) if played else (0.0, 0.0)
+        if self._judge is not None:
+            loss = error = 0.0
+            if played:
+                lost = self._judge.lost(seen[None], mask[None], before, np.array(played))
+                loss, error = (float(each[0]) for each in lost)
             about |= {"loss": loss, "loss_error": error, "points": float(reward)}
             reward = -loss if played else reward
         self._told = self._text()
@@ -178,19 +172,6 @@ class TextEnv(Interruptible, gymnasium.Env[str, str]):
 
     def _info(self, **about: Any) -> dict[str, Any]:
         return {"action_mask": self.action_masks(), "played": "", "problem": "", **self._counts, **about}
-
-    def _lost(self, states: States, seen: Any, mask: npt.NDArray[np.int8], played: int) -> tuple[float, float]:
-        """The points that a card has lost against the search's choice, and their standard error."""
-        assert self._judges is not None
-        chooser, judge = self._judges
-        best = int(chooser.act(seen[None], mask[None], states)[0])
-        if best == played:
-            return 0.0, 0.0
-        two = np.zeros_like(mask)
-        two[[best, played]] = 1
-        found = judge.compare(seen[None], two[None], states, np.array([played]))
-        count = max(int(found.counts[0, best]), 1)
-        return float(found.advantages[0, best]), float(np.sqrt(found.variances[0, best] / count))
 
     def action_masks(self) -> npt.NDArray[np.int8]:
         """The legal cards, ``(A,) int8``; zeros when the match is over."""
@@ -226,15 +207,3 @@ class TextEnv(Interruptible, gymnasium.Env[str, str]):
     def close(self) -> None:
         """Closes the window of mode ``"human"``."""
         self._inside.close()
-
-
-def _judge(spec: str, game: Game, seed: int) -> _Judge:
-    """A search that can compare cards.
-
-    Raises:
-        ValueError: for any other player.
-    """
-    agent = make_agent(spec, game, seed)
-    if not hasattr(agent, "compare"):
-        raise InputError(f"loss: expected a search, such as 'pretrained+rollout:64' or 'pimc:100', not {shown(spec)}")
-    return cast(_Judge, agent)

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from trick_envs.agents import make_agent
 from trick_envs.agents.chance import softmax
+from trick_envs.agents.judge import two_actions
 from trick_envs.agents.policy import PolicyAgent
 from trick_envs.agents.pretrained import PRETRAINED, pretrained_file
 from trick_envs.agents.rollout import RolloutAgent
@@ -163,8 +164,7 @@ class Advisor:
                 likely, values = softmax(logits), self._rollout.in_points(raw)
             if only is not None:
                 assert played is not None
-                masks = np.zeros_like(masks)
-                masks[np.arange(len(masks)), played] = masks[np.arange(len(masks)), only] = 1
+                masks = two_actions(masks, played, only)
             if self._rollout is not None:
                 search = self._rollout.again(worlds or WORLDS, seed)
                 found = search.compare(observations, masks, states, played, logits)
