@@ -19,8 +19,7 @@ from trick_envs.engine.positions import phase_name
 from trick_envs.engine.rng import checked_seed
 from trick_envs.engine.state import States
 from trick_envs.errors import ResetNeeded
-from trick_envs.interfaces.learners import Learners
-from trick_envs.interfaces.masking import Masked
+from trick_envs.interfaces.learners import Learners, Masked
 from trick_envs.interfaces.options import SeatOptions, given_deals, reset_options
 from trick_envs.interfaces.rendering import FPS, MODES, Rendered, Rendering, no_render_mode
 from trick_envs.matches.match import Match
@@ -61,7 +60,7 @@ class SeatEnv(Interruptible, gymnasium.Env[Masked, np.int64]):
         self._rendering = Rendering(self.game, chosen.render_mode, chosen.render_view)
         self._learners = Learners(self.game, chosen, 1, noted=True)
         self.layout: Layout = self._learners.layout
-        self.observation_space = self._learners.masking.space
+        self.observation_space = self._learners.space
         self.action_space = spaces.Discrete(self.game.num_actions)
         self._given: Sequence[Deal] = ()
         self._match: Match | None = None  # what has been played, as far as somebody has asked
@@ -193,7 +192,7 @@ class SeatEnv(Interruptible, gymnasium.Env[Masked, np.int64]):
         learners = self._learners
         vectors, learners.masks = learners.observe(learners.all)
         mask = learners.masks[0]
-        return learners.masking.observation(vectors[0], mask), {"action_mask": mask.copy()}
+        return learners.in_space(vectors[0], mask), {"action_mask": mask.copy()}
 
     def _played(self, each: bool = False) -> Match:
         """The match as it has been played; ``each`` of the plays is shown that nobody has asked for yet."""

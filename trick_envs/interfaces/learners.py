@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import gymnasium
 import numpy as np
 import numpy.typing as npt
+from gymnasium import spaces
 
-from trick_envs.engine.arguments import reward_mode
+from trick_envs.engine.arguments import number_among, reward_mode
 from trick_envs.engine.copies import OwnArrays
 from trick_envs.engine.deal import Deal
 from trick_envs.engine.game import Game
@@ -18,13 +19,16 @@ from trick_envs.engine.play_log import NotedPlays, PlayLog, layout_of, with_hist
 from trick_envs.engine.positions import why_illegal
 from trick_envs.engine.rng import fresh_seed
 from trick_envs.engine.state import OVER, Bytes, Numbers, Streams
-from trick_envs.errors import IllegalAction
+from trick_envs.errors import IllegalAction, InputError, shown
 from trick_envs.interfaces.illegal_penalty import illegal_warning, worst_total
-from trick_envs.interfaces.masking import Masking, Vectors
-from trick_envs.interfaces.options import SeatOptions
+from trick_envs.interfaces.options import OBSERVATION_KEY, SeatOptions
 from trick_envs.matches.fixed_deals import deal_given
 from trick_envs.matches.seating import Opponents, checked_seat, illegal_mode
 
+Vectors: TypeAlias = npt.NDArray[np.float32]
+Masked: TypeAlias = Vectors | dict[str, npt.NDArray[np.float32 | np.int8]]  # with a mask beside the vector or without
+
+END_MASKS = ("zeros", "ones")
 NO_ACTIONS = np.zeros(0, np.int64)
 _BOUND = ("_play_rows", "_observe_rows", "_first_illegal", "_games")  # by ``_bind``; they cannot be pickled
 
@@ -39,6 +43,7 @@ class Learners(OwnArrays):
         noted: whether all plays are noted, for a record.
 
     Attributes:
+        space: the space of one observation.
         states: ``(count,)`` records: the positions.
         seats: ``(count,) int64``: where the learner sits.
         over: ``(count,) bool``: whether the match has ended.
@@ -46,13 +51,18 @@ class Learners(OwnArrays):
         log: the same, if observations show the order of play.
         masks: ``(count, A) int8``: the learners' legal actions, as last shown.
         started: whether every game has had a match.
+
+    Raises:
+        ValueError: for options that do not fit; says what was expected.
     """
 
     def __init__(self, game: Game, options: SeatOptions, count: int, noted: bool = False) -> None:
         self.game, self.count, self.reward = game, count, options.reward
         self.layout = layout_of(game, options.observation)
         self._size, self._position_size = self.layout.size, game.layout.size
-        self.masking = Masking(game, self.layout, options.mask_key, options.observation_key, options.end_mask)
+        self._end_mask = number_among(options.end_mask, END_MASKS, "end_mask")
+        self._mask_key, self._observation_key = options.mask_key, options.observation_key
+        self.space = self._space()
         self.log = PlayLog(game, count) if with_history(options.observation) else None
         self.plays = self.log or NotedPlays(count, 64 if noted else 0)
         self.opponents = Opponents(options.opponents, game)
@@ -69,6 +79,21 @@ class Learners(OwnArrays):
         self._given: Sequence[Deal] = ()
         self.started = self._warned = False
         self._bind()
+
+    def _space(self) -> spaces.Space[Any]:
+        """The space of one observation: of the vector, or of a dict of it and the mask."""
+        mask_key, observation_key = self._mask_key, self._observation_key
+        for key in (observation_key,) if mask_key is None else (mask_key, observation_key):
+            if not isinstance(key, str):
+                raise InputError(f"mask_key, observation_key: expected strings, not {shown(key)}")
+        if mask_key is None and observation_key != OBSERVATION_KEY:
+            raise InputError(f"observation_key: {shown(observation_key)} needs a mask_key, that of the mask beside it")
+        if mask_key == observation_key:
+            raise InputError(f"mask_key, observation_key: expected two different keys, not {shown(mask_key)} for both")
+        vector = spaces.Box(*self.layout.bounds(), dtype=np.float32)
+        if mask_key is None:
+            return vector
+        return spaces.Dict({observation_key: vector, mask_key: spaces.Box(0, 1, (self.game.num_actions,), np.int8)})
 
     def _bind(self) -> None:
         """Takes what every step calls: before every match, as machine code may have come, and when plays get room."""
@@ -169,12 +194,18 @@ class Learners(OwnArrays):
         masks = np.empty((len(rows), self.game.num_actions), np.int8)
         of_position = observations if self.log is None else np.empty((len(rows), self._position_size), np.float32)
         self._observe_rows(self.states, rows, looking, self.over, of_position, masks)
-        if self.masking.end:
+        if self._end_mask:
             masks[self.over[rows]] = 1
         if self.log is not None:
             observations[:, : self._position_size] = of_position
             self.log.write(rows, looking[rows], observations)
         return observations, masks
+
+    def in_space(self, vector: Vectors, mask: npt.NDArray[np.int8]) -> Masked:
+        """The observation of one game, or of a batch: the vector, or a dict of it and a copy of the mask."""
+        if self._mask_key is None:
+            return vector
+        return {self._observation_key: vector, self._mask_key: mask.copy()}
 
     # --- inside --------------------------------------------------------------------------------------------------
 

@@ -12,9 +12,10 @@ from trick_envs.engine.deal import BY_THE_RULES, Deal
 from trick_envs.engine.game import Game
 from trick_envs.engine.registry import load_game_for
 from trick_envs.errors import InputError, InputTypeError, shown
-from trick_envs.interfaces.masking import OBSERVATION_KEY
 from trick_envs.matches.fixed_deals import read_dealer, read_deals
 from trick_envs.matches.seating import Opponent
+
+OBSERVATION_KEY = "observation"
 
 
 @dataclass(frozen=True)

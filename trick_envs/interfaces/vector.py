@@ -18,8 +18,7 @@ from trick_envs.engine.interrupts import Interruptible, whole
 from trick_envs.engine.rng import fresh_seed, game_seeds
 from trick_envs.engine.state import Numbers, States
 from trick_envs.errors import InputError, InputTypeError, ResetNeeded, shown
-from trick_envs.interfaces.learners import Learners
-from trick_envs.interfaces.masking import Masked
+from trick_envs.interfaces.learners import Learners, Masked
 from trick_envs.interfaces.options import SeatOptions, reset_options
 from trick_envs.interfaces.rendering import FPS, Rendering, no_render_mode
 from trick_envs.matches.seating import checked_seat
@@ -72,7 +71,7 @@ class VectorSeatEnv(Interruptible, VectorEnv[Masked, npt.NDArray[Any], npt.NDArr
         self.metadata = {"render_modes": [*_MODES], "render_fps": FPS, "autoreset_mode": self.autoreset_mode}
         self._learners = Learners(self.game, chosen, self.num_envs)
         self.layout = self._learners.layout
-        self.single_observation_space = self._learners.masking.space
+        self.single_observation_space = self._learners.space
         self.single_action_space = spaces.Discrete(self.game.num_actions)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
@@ -224,7 +223,7 @@ class VectorSeatEnv(Interruptible, VectorEnv[Masked, npt.NDArray[Any], npt.NDArr
         learners = self._learners
         vectors, learners.masks = learners.observe(learners.all)
         infos = {**final, "action_mask": learners.masks.copy(), "_action_mask": np.ones(self.num_envs, np.bool_)}
-        return learners.masking.observation(vectors, learners.masks), infos
+        return learners.in_space(vectors, learners.masks), infos
 
     def _final(self, rows: Numbers) -> Infos:
         """How the matches of these games ended, in the form of Gymnasium's ``SyncVectorEnv``."""
@@ -234,7 +233,7 @@ class VectorSeatEnv(Interruptible, VectorEnv[Masked, npt.NDArray[Any], npt.NDArr
         ended[rows] = True
         last = np.full(self.num_envs, None, object)
         for row, vector, mask in zip(rows, vectors, last_masks, strict=True):
-            last[row] = learners.masking.observation(vector, mask)
+            last[row] = learners.in_space(vector, mask)
         masks = np.zeros_like(learners.masks)
         masks[rows] = last_masks
         infos = {"action_mask": masks, "_action_mask": ended.copy()}
