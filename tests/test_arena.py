@@ -31,7 +31,7 @@ from typer.testing import CliRunner
 
 import trick_envs
 from trick_envs import cli, make_agent
-from trick_envs.agents.policy_files import PolicyFiles
+from trick_envs.agents.spec import PolicyFiles
 from trick_envs.cli import app
 from trick_envs.engine.build.digest import sources_digest
 from trick_envs.engine.registry import load_game

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from trick_envs.agents import make_agent, rollout
-from trick_envs.agents.policy_files import make_agent_from, read_policy_files
+from trick_envs.agents.spec import read_policy_files
 from trick_envs.engine.registry import load_game
 
 PEPPER = load_game("pepper", 5, 1)
@@ -31,7 +31,7 @@ def test_a_policy_plays_where_its_file_is_not(policy_file: Path) -> None:
     expected = [make_agent(spec, PEPPER, 1).act(*now) for spec in specs]
     policy_file.unlink()
     for spec, actions in zip(specs, expected, strict=True):
-        assert (make_agent_from(files, spec, PEPPER, 1).act(*now) == actions).all()
+        assert (make_agent(spec, PEPPER, 1, files).act(*now) == actions).all()
 
 
 def test_players_can_be_copied_and_pickled_where_the_file_of_their_policy_has_gone(
@@ -48,7 +48,7 @@ def test_players_can_be_copied_and_pickled_where_the_file_of_their_policy_has_go
     games.reset(3)
     now = games.observations, games.action_masks, games.states
     for spec in specs:
-        agent = make_agent_from(files, spec, PEPPER, 1)
+        agent = make_agent(spec, PEPPER, 1, files)
         assert agent.name == spec
         copies = copy.deepcopy(agent), pickle.loads(pickle.dumps(agent))
         actions = agent.act(*now)

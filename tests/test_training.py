@@ -36,7 +36,15 @@ from trick_envs.cli import app
 from trick_envs.engine.registry import load_game
 from trick_envs.errors import FolderInUseError
 from trick_envs.evaluation import bench
-from trick_envs.evaluation.duplicate import evaluate, lineups, make_result, play_deals, play_margins, reverse_margins
+from trick_envs.evaluation.duplicate import (
+    evaluate,
+    lineups,
+    make_result,
+    margins_of,
+    play_deals,
+    play_points,
+    reverse_margins,
+)
 from trick_envs.evaluation.intervals import half_width_95
 from trick_envs.evaluation.seeds import Purpose, match_seeds, player_seeds
 from trick_envs.files import locked, replacing, write_text
@@ -536,11 +544,16 @@ def test_the_lineups_of_a_deal_are_one_among_others_both_ways_and_two_against_tw
     assert lineups(load_game("double_deck_whist", 4)).tolist() == [[0, 1, 0, 1], [1, 0, 1, 0]]
 
 
+def played(game: Any, players: Any, *deals: Any, seatings: str = "alone") -> Any:
+    """The margins of deals."""
+    return margins_of(game, play_points(game, players, *deals, seatings=seatings), seatings)
+
+
 @pytest.mark.parametrize(("name", "players"), [("donguri", 3), ("double_deck_whist", 4)])
 def test_a_margin_is_what_a_player_has_more_than_its_opponent_per_seat_both_ways(name: str, players: int) -> None:
     game, seed, deals = load_game(name, players, 1), 5, 6
     greedy, chance = GreedyAgent(game), RandomAgent()
-    margins = play_margins(game, (greedy, chance), Purpose.FINAL, seed, 2, deals)
+    margins = played(game, (greedy, chance), Purpose.FINAL, seed, 2, deals)
     chance.seed(player_seeds(Purpose.FINAL, seed)[1])
     points = play_deals(game, (greedy, chance), match_seeds(Purpose.FINAL, seed, 2, deals))
     who = lineups(game).tolist()
@@ -568,12 +581,12 @@ def test_a_result_has_the_mean_of_both_ways_and_the_margin_as_the_only_one() -> 
 def test_an_evaluation_does_not_depend_on_how_its_deals_are_batched(monkeypatch: pytest.MonkeyPatch) -> None:
     game = load_game("donguri", 3, 1)
     players = make_agent("random", game), make_agent("greedy", game)
-    whole = play_margins(game, players, Purpose.VALIDATION, 3, 0, 30)
-    parts = [play_margins(game, players, Purpose.VALIDATION, 3, first, 10) for first in (0, 10, 20)]
+    whole = played(game, players, Purpose.VALIDATION, 3, 0, 30)
+    parts = [played(game, players, Purpose.VALIDATION, 3, first, 10) for first in (0, 10, 20)]
     np.testing.assert_array_equal(whole, np.concatenate(parts))
     monkeypatch.setattr("trick_envs.evaluation.duplicate.MAX_GAMES", 7)
     batches: list[int] = []
-    np.testing.assert_array_equal(whole, play_margins(game, players, Purpose.VALIDATION, 3, 0, 30, batches.append))
+    np.testing.assert_array_equal(whole, played(game, players, Purpose.VALIDATION, 3, 0, 30, batches.append))
     assert batches == [1] * 30
 
 
@@ -645,9 +658,9 @@ def test_all_seatings_are_every_way_to_seat_both_players() -> None:
 def test_a_margin_over_all_seatings_counts_every_seat_once() -> None:
     game, seed, deals = load_game("donguri", 3, 1), 5, 6
     greedy, chance = GreedyAgent(game), RandomAgent()
-    margins = play_margins(game, (greedy, chance), Purpose.FINAL, seed, 2, deals, seatings="all")
+    margins = played(game, (greedy, chance), Purpose.FINAL, seed, 2, deals, seatings="all")
     np.testing.assert_array_equal(
-        margins[:, :2], play_margins(game, (greedy, chance), Purpose.FINAL, seed, 2, deals)
+        margins[:, :2], played(game, (greedy, chance), Purpose.FINAL, seed, 2, deals)
     )  # with three seats, all seatings are those of one alone, both ways
     chance.seed(player_seeds(Purpose.FINAL, seed)[1])
     who = lineups(game, "all")

@@ -22,7 +22,7 @@ A plug-in is an entry point in the group ``trick_envs.agents``. Like ``package.m
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -132,7 +132,7 @@ def make_agent(spec: str, game: Game, seed: int = 0, files: PolicyFiles | None =
         spec: such as ``"greedy"``, ``"ismcts:1000"`` or the path of a policy; ``docs/evaluation.md`` lists all.
         game: the game it is to play.
         seed: seed of its random choices.
-        files: the contents of policy files by path (``policy_files.read_policy_files``): these are not read again.
+        files: the contents of policy files by path (``read_policy_files``): these are not read again.
 
     Raises:
         ValueError: for an invalid spec, a policy of another game, or an invalid seed; says what is allowed.
@@ -156,6 +156,17 @@ def make_agent(spec: str, game: Game, seed: int = 0, files: PolicyFiles | None =
     if spec == "greedy":
         return GreedyAgent(game)
     return _from_outside(spec, game, seed)
+
+
+def read_policy_files(specs: Iterable[str]) -> PolicyFiles:
+    """The content of all policy files of some players, by path: for players on other machines.
+
+    Those that come with a game are everywhere already.
+    """
+    from trick_envs.agents.policy import read_policy_file
+
+    paths = {parse_spec(spec).policy for spec in specs} - {None, PRETRAINED}
+    return {str(path): read_policy_file(Path(str(path))) for path in paths}
 
 
 def _with_policy(spec: Spec, game: Game, seed: int, files: PolicyFiles) -> Agent:

@@ -113,7 +113,7 @@ def make_result(
     Args:
         player: who was measured.
         opponent: against whom.
-        margins: ``(deals, 2)`` or ``(deals, 3)``, from ``play_margins``.
+        margins: ``(deals, 2)`` or ``(deals, 3)``, from ``margins_of``.
         half_width: of the 95 % interval; for deals that were played until something was known,
             ``half_width_at_any_time_95``.
     """
@@ -126,7 +126,7 @@ def make_result(
 
 
 def means(margins: npt.ArrayLike) -> npt.NDArray[np.float64]:
-    """``(deals,)``: the margin of each deal over all its ways, from ``play_margins``."""
+    """``(deals,)``: the margin of each deal over all its ways, from ``margins_of``."""
     ways = np.asarray(margins, np.float64)
     return ways[:, 2] if ways.shape[1] == 3 else ways.mean(axis=1)
 
@@ -156,11 +156,11 @@ def evaluate(
         TypeError: for what is no player.
     """
     deals = whole_number(deals, 1, SEEDS_PER_RUN, "deals")
-    margins = play_margins(game, (player, opponent), purpose, seed, 0, deals, on_progress)
-    return make_result(player.name, opponent.name, margins)
+    points = play_points(game, (player, opponent), purpose, seed, 0, deals, on_progress)
+    return make_result(player.name, opponent.name, margins_of(game, points))
 
 
-def play_margins(
+def play_points(
     game: Game,
     players: tuple[Agent, Agent],
     purpose: Purpose,
@@ -183,26 +183,11 @@ def play_margins(
         seatings: ``"alone"`` or ``"all"``.
 
     Returns:
-        ``(deals, 2)`` margins per deal, of a single player among opponents, and of the players over a single opponent
-        among them; with all seatings ``(deals, 3)``, the third over all of them, every seat counting the same.
+        ``(deals, L, num_players)``, the points of every seat, as ``play_deals``.
 
     Raises:
         ValueError: for other seatings, and for all of them in a team game.
     """
-    return margins_of(game, play_points(game, players, purpose, seed, first, deals, on_progress, seatings), seatings)
-
-
-def play_points(
-    game: Game,
-    players: tuple[Agent, Agent],
-    purpose: Purpose,
-    seed: int,
-    first: int,
-    deals: int,
-    on_progress: Callable[[int], None] | None = None,
-    seatings: str = "alone",
-) -> npt.NDArray[np.float64]:
-    """Like ``play_margins``, but returns the points of every seat: ``(deals, L, num_players)``, as ``play_deals``."""
     for player, player_seed in zip(players, player_seeds(purpose, seed), strict=True):
         checked_agent(player, "player").seed(player_seed)
     seeds = match_seeds(purpose, seed, first, deals)
@@ -210,7 +195,12 @@ def play_points(
 
 
 def margins_of(game: Game, points: npt.NDArray[np.float64], seatings: str = "alone") -> npt.NDArray[np.float64]:
-    """The margins of ``play_margins`` from the points of ``play_points``."""
+    """The margins from the points of ``play_points``.
+
+    Returns:
+        ``(deals, 2)`` margins per deal, of a single player among opponents, and of the players over a single opponent
+        among them; with all seatings ``(deals, 3)``, the third over all of them, every seat counting the same.
+    """
     lineup = lineups(game, seatings)
     own, others = (points.mean(axis=2, where=lineup == index) for index in (0, 1))
     if seatings == "all":
@@ -222,7 +212,7 @@ def margins_of(game: Game, points: npt.NDArray[np.float64], seatings: str = "alo
 
 
 def reverse_margins(margins: npt.ArrayLike) -> npt.NDArray[np.float64]:
-    """The margins of ``play_margins`` from the opponent's view."""
+    """The margins of ``margins_of`` from the opponent's view."""
     ways = 0.0 - np.asarray(margins, np.float64)
     return ways[:, [1, 0, *range(2, ways.shape[1])]]
 

@@ -10,15 +10,22 @@ from typing import Any
 
 import numpy as np
 
-from trick_envs.agents import Actions, Agent
+from trick_envs.agents import Actions, Agent, make_agent
 from trick_envs.agents.agent import named_if_it_raises, observation_for
-from trick_envs.agents.policy_files import PolicyFiles, make_agent_from
-from trick_envs.agents.spec import LLM
+from trick_envs.agents.spec import LLM, PolicyFiles
 from trick_envs.engine.batch import BatchEnv
 from trick_envs.engine.game import Game
 from trick_envs.errors import InputError
 from trick_envs.evaluation.arena.schedule import MAX_DEALS, Plan, Player
-from trick_envs.evaluation.duplicate import Result, make_result, means, play_margins, reverse_margins, short_name
+from trick_envs.evaluation.duplicate import (
+    Result,
+    make_result,
+    margins_of,
+    means,
+    play_points,
+    reverse_margins,
+    short_name,
+)
 from trick_envs.evaluation.intervals import (
     half_width_95,
     half_width_at_any_time_95,
@@ -53,7 +60,7 @@ class Chunk:
     Attributes:
         players: their ids.
         first: number of the first deal.
-        margins: per deal the first player's margin over the second, both ways, as ``play_margins`` returns them.
+        margins: per deal the first player's margin over the second, both ways, as ``margins_of`` returns them.
         decisions: how many each of the two has made.
         seconds: how long they took.
     """
@@ -117,7 +124,7 @@ def _agent(player: Player, game: Game, files: PolicyFiles) -> Agent:
     """The player, loaded once per process, and compiled by a first decision."""
     if (player, game) in _agents:
         return _agents[player, game]
-    agent = _agents[player, game] = make_agent_from(files, player.spec, game)
+    agent = _agents[player, game] = make_agent(player.spec, game, files=files)
     if player.spec.startswith(LLM):  # nothing to compile, and every question costs
         return agent
     games = BatchEnv(game.name, 1, game.num_players, 1, "score", observation=observation_for(agent), **game.options)
@@ -129,9 +136,8 @@ def _agent(player: Player, game: Game, files: PolicyFiles) -> Agent:
 def play_chunk(task: Task, files: PolicyFiles) -> Chunk:
     """Plays a chunk of deals, both ways; ``files`` has the players' policies."""
     one, other = (_Timed(_agent(player, task.game, files)) for player in task.players)
-    margins = play_margins(
-        task.game, (one, other), task.purpose, task.seed, task.first, task.deals, None, task.seatings
-    )
+    points = play_points(task.game, (one, other), task.purpose, task.seed, task.first, task.deals, None, task.seatings)
+    margins = margins_of(task.game, points, task.seatings)
     return Chunk(
         (task.players[0].id, task.players[1].id), task.first, margins.tolist(),
         (one.decisions, other.decisions), (round(one.seconds, 6), round(other.seconds, 6)),

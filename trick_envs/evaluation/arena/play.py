@@ -7,7 +7,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from pathlib import Path
 
 from trick_envs.agents.llm import answers_in
-from trick_envs.agents.policy_files import read_policy_files
+from trick_envs.agents.spec import read_policy_files
 from trick_envs.evaluation.arena.log import LOG, Log
 from trick_envs.evaluation.arena.pair import Chunk, Pair, play_chunk
 from trick_envs.evaluation.arena.schedule import Plan
