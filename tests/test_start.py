@@ -751,11 +751,20 @@ def fork_and_end() -> int:
     return forked
 
 
-@pytest.mark.parametrize("name", ["NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES"])
-def test_code_for_another_processor_has_another_folder(name):
+def test_code_for_another_processor_or_of_other_settings_has_another_folder():
     code = "from trick_envs import load_game; print(load_game('pepper').kernels.folder)"
-    folders = {output(start(code, **more)) for more in ({}, {name: "generic" if "NAME" in name else "+sse2"})}
-    assert len(folders) == 2
+    settings = {"CPU_NAME": "generic", "CPU_FEATURES": "+sse2", "OPT": "0", "BOUNDSCHECK": "1"}
+    folders = {output(start(code, **{f"NUMBA_{name}": value})) for name, value in settings.items()}
+    assert len(folders | {output(start(code))}) == len(settings) + 1
+
+
+@pytest.mark.parametrize("when", ["first", ""])
+def test_where_numba_shall_not_compile_everything_is_plain_python(when):
+    code = (
+        "from trick_envs import BatchEnv\ngames = BatchEnv('pepper', 100)\ngames.reset(seed=1)\n"
+        "games.step(games.action_masks.argmax(1))\nprint(games.game.kernels)"
+    )
+    assert "pepper-5" in output(start(code, NUMBA_DISABLE_JIT="1", TRICK_ENVS_COMPILE=when))
 
 
 def test_whatever_is_compiled_into_code_is_part_of_the_name_of_its_file(tmp_path, monkeypatch):

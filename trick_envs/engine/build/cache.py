@@ -20,6 +20,7 @@ from typing import Any
 from trick_envs.engine.build.digest import compiled_digest, digest_of_all, reached_digest
 from trick_envs.files import user_folder
 
+_SETTINGS = "BOUNDSCHECK", "DEBUGINFO", "ENABLE_AVX", "LLVM_REFPRUNE_PASS", "LOOP_VECTORIZE", "OPT", "SLP_VECTORIZE"
 _KEPT = 12  # cache folders of older sources that are kept, so that switching between versions does not recompile
 
 
@@ -59,14 +60,15 @@ def is_temporary(folder: Path) -> bool:
 
 
 @cache
-def _processor() -> tuple[str, str]:
-    """The name and the features of the processor, for which the compiler makes code."""
+def _processor() -> tuple[str, ...]:
+    """The name and the features of the processor for which the compiler makes code, and what Numba was told of it."""
     import llvmlite.binding as llvm
 
     name, features = os.environ.get("NUMBA_CPU_NAME"), os.environ.get("NUMBA_CPU_FEATURES")
     return (
         llvm.get_host_cpu_name() if name is None else name,
         llvm.get_host_cpu_features().flatten() if features is None else features,
+        *(os.environ.get(f"NUMBA_{setting}", "") for setting in _SETTINGS),
     )
 
 

@@ -4,7 +4,7 @@ The compiler needs seconds for a game, plain Python none. So small work begins i
 another process compiles what is called (``process.py``). Large work waits for the compiler, and says so.
 
 ``TRICK_ENVS_COMPILE=first`` always waits, in this process: for measurements, and for tests of compiled code.
-``TRICK_ENVS_COMPILE=never`` stays with plain Python: to debug rules.
+``TRICK_ENVS_COMPILE=never`` stays with plain Python: to debug rules. (So does ``NUMBA_DISABLE_JIT=1``.)
 """
 
 from __future__ import annotations
@@ -47,6 +47,8 @@ if hasattr(os, "register_at_fork"):
 
 
 def _asked_for(when: str) -> bool:
+    if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):  # then Numba compiles nothing
+        return when == "never"
     return os.environ.get("TRICK_ENVS_COMPILE", "") == when
 
 
