@@ -26,6 +26,7 @@ from helpers import every_game, every_table, make, play_randomly
 from trick_envs import BatchEnv
 from trick_envs.engine.build import child, process, twin
 from trick_envs.engine.build import kernels as kernels_module
+from trick_envs.engine.build.cache import cache_folder
 from trick_envs.engine.build.digest import reached_digest, sources_digest
 from trick_envs.engine.build.kernels import Kernels, Switch
 from trick_envs.engine.build.rule import KERNELS
@@ -64,10 +65,10 @@ class Cold:
     def finish(self, kernels: Kernels, *names: str) -> None:
         """Machine code is there, of all kernels that have been called; it is what other tests run."""
         for name in names or kernels._switches:
-            target = kernels.file(KERNELS[name].function)
+            target = kernels.file(name)
             if not target.exists():
                 self._known._switch(name).change_over()
-                shutil.copy(self._known.file(KERNELS[name].function), target)
+                shutil.copy(self._known.file(name), target)
 
     def stop(self) -> None:
         """The other process is gone."""
@@ -202,7 +203,7 @@ def test_every_kernel_is_ordered_once(cold, monkeypatch, tmp_path):
         assert time.monotonic() < until
         time.sleep(0.01)
     end_children()
-    assert {name for _, _, name in orders} == asked == running_plain(kernels)
+    assert {name for _, name in orders} == asked == running_plain(kernels)
     assert len(orders) == 3
 
 
@@ -224,7 +225,7 @@ def test_large_work_waits_for_the_compiler(cold):
     kernels = cold.kernels(load_game("pepper"))
     names = ("step_rows", "observe_batch", "reset_batch", "first_illegal", "first_unnamed")
     cold.finish(kernels, *names)
-    file = kernels.file(KERNELS["step_rows"].function)
+    file = kernels.file("step_rows")
     code = file.read_bytes()
     file.unlink()
     games = BatchEnv("pepper", 65)
@@ -281,7 +282,7 @@ def test_a_compiler_that_is_lost_leaves_it_to_the_caller(reason, cold, monkeypat
         kernels.legal_cards(state)
         assert time.monotonic() < until
     assert (tmp_path / "log").exists() == (reason == "it ends at once")
-    assert kernels.file(KERNELS["legal_cards"].function).exists()
+    assert kernels.file("legal_cards").exists()
 
 
 @pytest.mark.parametrize("when", ["never", "first"])
@@ -732,7 +733,7 @@ def test_the_parent_of_a_forked_process_is_not_in_the_middle_of_compiling(cold):
     kernels = cold.kernels(load_game("pepper"))
     cold._known._switch("look").change_over()
     begun, go_on = threading.Event(), threading.Event()
-    with FileLock(kernels.file(KERNELS["look"].function).with_suffix(".lock")):
+    with FileLock(kernels.file("look").with_suffix(".lock")):
         waiting = threading.Thread(target=lambda: (begun.set(), kernels._switch("look").change_over()))
         waiting.start()
         begun.wait()
@@ -767,7 +768,7 @@ def test_where_numba_shall_not_compile_everything_is_plain_python(when):
     assert "pepper-5" in output(start(code, NUMBA_DISABLE_JIT="1", TRICK_ENVS_COMPILE=when))
 
 
-def test_whatever_is_compiled_into_code_is_part_of_the_name_of_its_file(tmp_path, monkeypatch):
+def test_whatever_is_compiled_into_code_is_part_of_the_name_of_its_folder(tmp_path, monkeypatch):
     """Files of functions wherever they are, and the values of their constants, whatever they come from."""
     monkeypatch.syspath_prepend(tmp_path)
     other = "TABLE = None\n\n\ndef helper(i):\n    return TABLE[i]\n"
@@ -776,13 +777,14 @@ def test_whatever_is_compiled_into_code_is_part_of_the_name_of_its_file(tmp_path
         "import elsewhere_of_a_test\nfrom elsewhere_of_a_test import helper\nFACTOR = 3\n\n\n"
         "def count(states, i):\n    return FACTOR * helper(i) + elsewhere_of_a_test.helper(i) + len(states)\n"
     )
-    module, kernels = importlib.import_module("kernel_of_a_test"), load_game("pepper").kernels
+    module, sources = importlib.import_module("kernel_of_a_test"), load_game("pepper").type.folder
     helper, found = importlib.import_module("elsewhere_of_a_test"), []
+    monkeypatch.setenv("TRICK_ENVS_CACHE", str(tmp_path / "cache"))
 
     def name() -> str:
         sources_digest.cache_clear()
-        found.append(kernels.file(module.count).name)
-        assert found[-1] == kernels.file(module.count).name
+        found.append(cache_folder(sources, [module.count]).name)
+        assert found[-1] == cache_folder(sources, [module.count]).name
         return found[-1]
 
     name()
@@ -805,7 +807,7 @@ def test_a_rule_may_have_a_large_table(cold, monkeypatch, tmp_path):
     (tmp_path / "large_of_a_test.py").write_text("""
 from __future__ import annotations
 import numpy as np
-from trick_envs.engine.build import rule
+from trick_envs.engine.build import kernel, rule
 from trick_envs.engine.state import FixedStates
 TABLE = np.arange(200_000) * 3  # 1.6 MB
 
@@ -815,26 +817,29 @@ def looked_up(i: int) -> int:
     return TABLE[i]
 
 
+@kernel(called=True)
 def large(states: FixedStates, i: int) -> int:
     return looked_up(i) + states[0].kinds
 """)
     monkeypatch.syspath_prepend(tmp_path)
-    large, game = importlib.import_module("large_of_a_test").large, load_game("pepper")
+    monkeypatch.setitem(KERNELS, "large", None)  # until the test ends
+    importlib.import_module("large_of_a_test")
+    game = load_game("pepper")
     kernels = cold.kernels(game)
     monkeypatch.setenv("TRICK_ENVS_COMPILE", "first")
-    assert kernels.of(large)(game.template, 199_999) == 599_997 + 60
-    file = kernels.file(large)
+    assert kernels.large(game.template, 199_999) == 599_997 + 60
+    file = kernels.file("large")
     before = file.stat().st_mtime_ns
     again = Kernels("pepper-5", "Pepper", game.type.folder, game.dtype, kernels._bound, lambda: True)
-    assert again.of(large)(game.template, 5) == 15 + 60
+    assert again.large(game.template, 5) == 15 + 60
     assert file.stat().st_mtime_ns == before
-    assert again.of(large).stats.cache_misses == {}
+    assert again.large.stats.cache_misses == {}
 
 
 def test_what_kernels_call_is_compiled_once_whatever_integers_it_is_called_with(cold, monkeypatch, tmp_path):
     (tmp_path / "called_of_a_test.py").write_text("""
 from __future__ import annotations
-from trick_envs.engine.build import rule
+from trick_envs.engine.build import kernel, rule
 from trick_envs.engine.state import FixedStates
 
 
@@ -843,6 +848,7 @@ def sum_of(pair: tuple[int, int], more: int) -> int:
     return pair[0] + pair[1] + more
 
 
+@kernel(called=True)
 def calls(states: FixedStates, i: int) -> int:
     total, found = (0, 0), 0
     for k in range(i):
@@ -851,8 +857,9 @@ def calls(states: FixedStates, i: int) -> int:
     return found
 """)
     monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setitem(KERNELS, "calls", None)  # until the test ends
     module, game = importlib.import_module("called_of_a_test"), load_game("pepper")
-    called = cold.kernels(game).of(module.calls)
+    called = cold.kernels(game).calls
     monkeypatch.setenv("TRICK_ENVS_COMPILE", "never")
     found = called(game.template, 5)
     monkeypatch.setenv("TRICK_ENVS_COMPILE", "first")
@@ -864,7 +871,7 @@ def calls(states: FixedStates, i: int) -> int:
 def test_a_numba_without_the_private_names_of_the_cache_compiles_and_warns(name, cold, monkeypatch):
     game = load_game("pepper")
     kernels = cold.kernels(game)
-    file = kernels.file(KERNELS["winners_bits"].function)
+    file = kernels.file("winners_bits")
     if name == "_rebuild":
         cold.finish(kernels, "winners_bits")
     monkeypatch.delattr(numba.core.compiler.CompileResult, name)

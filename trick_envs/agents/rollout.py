@@ -15,7 +15,6 @@ from trick_envs.engine.arguments import whole_number
 from trick_envs.engine.game import Game, checked_game
 from trick_envs.engine.rng import checked_seed, decision_bits_of
 from trick_envs.engine.search.playouts import MIN_STANDARD_ERRORS
-from trick_envs.engine.search.rollouts import draw_branches, play_to_choice
 from trick_envs.engine.search.worlds import ROWS, WIDTH
 from trick_envs.engine.state import States
 from trick_envs.errors import InputError
@@ -170,7 +169,7 @@ class RolloutAgent:
         total = worlds * int((candidates >= 0).sum())
         branches, values = np.zeros(total, self.game.dtype), np.zeros((*candidates.shape, worlds))
         actions, places, seats = np.zeros((3, total), np.int64)
-        self.game.kernels.of(draw_branches)(
+        self.game.kernels.draw_branches(
             states, candidates, worlds, streams, np.zeros(1, self.game.dtype), np.zeros((ROWS, WIDTH), np.int64),
             branches, actions, places, seats,
         )  # fmt: skip
@@ -198,14 +197,12 @@ class RolloutAgent:
         Yields:
             rows where the seat has a decision, the policy's values of it, and its number from 1 on.
         """
-        decisions, rows = np.zeros(len(states), np.int64), np.arange(len(states))
+        kernels, decisions, rows = self.game.kernels, np.zeros(len(states), np.int64), np.arange(len(states))
         running = np.zeros_like(rows)
         observations = np.zeros((len(states), self.game.layout.size), np.int8)
         masks = np.zeros((len(states), self.game.num_actions), np.int8)
         while len(rows):
-            left = self.game.kernels.of(play_to_choice)(
-                states, rows, actions, seats, margins, running, observations, masks
-            )
+            left = kernels.play_to_choice(states, rows, actions, seats, margins, running, observations, masks)
             rows = running[:left].copy()
             actions, values = self._judge(observations[:left], masks[:left])
             own = states["seat"][rows] == seats[rows]

@@ -1,8 +1,8 @@
 """The process that compiles for another one (``process.py``).
 
-It takes lines of JSON from its standard input: first settings, then kernels, each as the name of a table, a module and
-a function. It compiles them one after the other into their files, says nothing, and ends when there is nothing more to
-do. The first lines here import little, because such a process often learns that another one is at work.
+It takes lines of JSON from its standard input: first settings, then kernels, each by its table's name and its own. It
+compiles them one after the other into their files, says nothing, and ends when there is nothing more to do. The first
+lines here import little, because such a process often learns that another one is at work.
 
 It ends with the process that it is for, unless that one, ending in order, has asked it to finish what was begun.
 """
@@ -76,12 +76,11 @@ def _read(orders: Any) -> None:
     os._exit(1)  # the other process is gone
 
 
-def compile_kernel(table: str, module: str, function: str) -> None:
+def compile_kernel(table: str, name: str) -> None:
     """Compiles one kernel into its file."""
     registry: Any = importlib.import_module("trick_envs.engine.registry")
     game, _, num_players = table.partition("-")
-    kernels = registry.game_type(game).kernels_at(int(num_players))
-    kernels.of(getattr(importlib.import_module(module), function)).change_over()
+    registry.game_type(game).kernels_at(int(num_players)).prepare(name)
 
 
 if __name__ == "__main__":

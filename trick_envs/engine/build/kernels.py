@@ -26,7 +26,6 @@ import numpy as np
 
 from trick_envs.engine.build import process, twin
 from trick_envs.engine.build.cache import cache_folder
-from trick_envs.engine.build.digest import reached_digest
 from trick_envs.engine.build.rule import KERNELS, Function, types_of
 
 MOST_RECORDS = 64  # in a call; more is large work
@@ -34,7 +33,13 @@ PATIENCE = 0.3  # seconds of plain Python in a game after which machine code tha
 # about as long, and a program that ends sooner never needs it
 LOOK = 0.002  # seconds of plain Python after which it is looked again whether the code is there
 
-_MODULES = ("kernels.batch", "kernels.seats", "search.playouts", "search.tree")  # they import the others
+_MODULES = (
+    "kernels.batch",
+    "kernels.seats",
+    "search.playouts",
+    "search.rollouts",
+    "search.tree",
+)  # they import the others
 _LARGE = frozenset({"pimc", "ismcts", "draw_branches", "play_to_choice"})  # searches: thousands of plays in every call
 _LOG = logging.getLogger("trick_envs")
 _compiling = threading.RLock()  # a process that is forked meanwhile would have half of what Numba knows
@@ -84,7 +89,6 @@ class Kernels:
         for copy in self.plain.values():
             copy.__globals__.update(self.plain)
         self._switches: dict[str, Switch] = {}
-        self._others: dict[Function, Switch] = {}
 
     def _copy(self, name: str, function: Function) -> types.FunctionType:
         """A copy of a kernel that calls this game's hooks, and other kernels of this table."""
@@ -104,23 +108,9 @@ class Kernels:
         hooks = [each for each in self._bound.values() if isinstance(each, types.FunctionType)]
         return cache_folder(self._sources, hooks)
 
-    def file(self, function: Function) -> Path:
+    def file(self, name: str) -> Path:
         """Where the machine code of a kernel is kept."""
-        name = f"{self._name}.{function.__name__}"
-        if function.__name__ not in self.plain:
-            name += f"-{reached_digest([function], self._sources)[:16]}"
-        return self.folder / f"{name}.code"
-
-    def of(self, function: Function) -> Any:
-        """A kernel of another module, which calls those of the engine by their names; or one of the engine's."""
-        if (kernel := KERNELS.get(function.__name__)) is not None and kernel.function is function:
-            return getattr(self, function.__name__)
-        if function not in self._others:
-            copy = self._copy(function.__name__, function)
-            copy.__globals__.update(self.plain)
-            self._others[function] = Switch(self, function, copy)
-        found = self._others[function]
-        return found.machine_code or found
+        return self.folder / f"{self._name}.{name}.code"
 
     def direct(self, name: str) -> Callable[..., Any]:
         """A kernel for who makes small calls, one after the other: its machine code itself.
@@ -180,7 +170,7 @@ class Kernels:
         if name not in self._switches:
             if name not in KERNELS or not KERNELS[name].called:
                 raise AttributeError(f"there is no kernel {name!r} that Python may call")
-            self._switches[name] = Switch(self, KERNELS[name].function, self.plain[name])
+            self._switches[name] = Switch(self, name)
         return self._switches[name]
 
     def __getattr__(self, name: str) -> Any:  # only for what is not there yet
@@ -196,21 +186,20 @@ class Switch:
 
     Args:
         kernels: those of its table.
-        function: the kernel.
-        copy: the table's copy of it.
+        name: which of them.
 
     Attributes:
         machine_code: Numba's compiled function, once it has taken over.
         entry: its machine code itself.
     """
 
-    def __init__(self, kernels: Kernels, function: Function, copy: Function) -> None:
-        self._kernels, self._function, self._copy = kernels, function, copy
+    def __init__(self, kernels: Kernels, name: str) -> None:
+        self._kernels, self._name = kernels, name
         self.machine_code: Any = None
         self.entry: Any = None
         self._order: process.Order | None = None
         self._look = 0.0  # when it is looked again whether the code is there: in seconds of plain Python
-        self._large = function.__name__ in _LARGE
+        copy = self._copy = kernels.plain[name]
         self.__name__, self.__qualname__, self.__doc__ = copy.__name__, copy.__qualname__, copy.__doc__
         self.__module__ = copy.__module__
 
@@ -235,13 +224,13 @@ class Switch:
 
     @cached_property
     def _file(self) -> Path:
-        return self._kernels.file(self._function)
+        return self._kernels.file(self._name)
 
     def _first(self, arguments: Sequence[Any]) -> Any:
         if not _asked_for("never"):
             if self.compiles_first:
                 return self.change_over()(*arguments)
-            if self._large or _records(arguments) > MOST_RECORDS:
+            if self._name in _LARGE or _records(arguments) > MOST_RECORDS:
                 with contextlib.nullcontext() if self.is_there else self._kernels.notice():
                     self.change_over()
                 return self.machine_code(*arguments)
@@ -269,8 +258,7 @@ class Switch:
     def order(self, urgent: bool = False) -> None:
         """Asks another process for the machine code, if that has not been done."""
         if self._order is None:
-            name = self._kernels._name, self._function.__module__, self._function.__name__
-            self._order = process.Order(name, self._kernels.folder, polite=not urgent)
+            self._order = process.Order((self._kernels._name, self._name), self._kernels.folder, polite=not urgent)
 
     def change_over(self) -> Any:
         """Takes the compiled function from now on, and returns it."""
@@ -283,13 +271,13 @@ class Switch:
     def _take_over(self) -> None:
         from trick_envs.engine.build.compiler import machine_code
 
-        kinds = types_of(self._function)
+        kinds = types_of(KERNELS[self._name].function)
         compiled = machine_code(self._copy, kinds, self._kernels.record, self._file)
         self.entry = next(iter(compiled.overloads.values())).entry_point
         self.machine_code = compiled
         self._kernels.loaded = True
-        if self._function.__name__ in vars(self._kernels):
-            vars(self._kernels)[self._function.__name__] = compiled  # no detour for those who ask again
+        if self._name in vars(self._kernels):
+            vars(self._kernels)[self._name] = compiled  # no detour for those who ask again
 
     def __deepcopy__(self, memo: Any) -> Switch:
         return self

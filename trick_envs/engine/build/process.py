@@ -33,7 +33,7 @@ class Order:
         lost: whether nobody will compile it: whoever wants it has to do so.
     """
 
-    def __init__(self, name: tuple[str, str, str], folder: Path, polite: bool) -> None:
+    def __init__(self, name: tuple[str, str], folder: Path, polite: bool) -> None:
         self._name, self._folder, self._polite = name, folder, polite
         self._starts, self._look, self.lost = 0, 0.0, False
         self._child: _Child | None = None

@@ -1,7 +1,7 @@
 """The compiled kernels: what every interface, agent and search does with a game, whatever its rules.
 
 They are plain functions of a record (``state``) or an array of records (``states``). Each game gets its own compiled
-copy, in which the names of ``engine/hooks.py`` refer to that game's functions (``binding.py``).
+copy, in which the names of ``engine/hooks.py`` refer to that game's functions (``build/kernels.py``).
 
 | file | what |
 | --- | --- |

@@ -1,10 +1,8 @@
-"""Kernels of roll-outs: many sampled worlds of many games, in which a policy plays on in lock step.
-
-They are compiled for each game, like those of the engine (``trick_envs/engine/kernels``).
-"""
+"""Roll-outs: many sampled worlds of many games, in which a policy plays on in lock step."""
 
 from __future__ import annotations
 
+from trick_envs.engine.build import kernel
 from trick_envs.engine.cards import first, is_empty, rest
 from trick_envs.engine.hooks import legal, play, score_deal
 from trick_envs.engine.kernels.observing import scratch_row, write_mask, write_row
@@ -14,6 +12,7 @@ from trick_envs.engine.search.worlds import resample
 from trick_envs.engine.state import OVER, ByteRows, FixedStates, NumberRows, Numbers, Reals, States, Streams
 
 
+@kernel(called=True)
 def draw_branches(
     states: FixedStates, candidates: NumberRows, worlds: int, streams: Streams, drawn: States, work: NumberRows,
     branches: States, actions: Numbers, places: Numbers, seats: Numbers,
@@ -48,6 +47,7 @@ def draw_branches(
                     count += 1
 
 
+@kernel(called=True)
 def play_to_choice(
     states: States, rows: Numbers, actions: Numbers, seats: Numbers, margins: Reals, running: Numbers,
     observations: ByteRows, masks: ByteRows,
