@@ -278,7 +278,11 @@ class RawEnv(AECEnv[str, Observation, int | None]):
         if self._match is None:
             EnvLogger.error_observe_before_reset()
         observation, mask = _empty(self._shape, _FLOAT), _empty(self._mask_shape, _BYTE)
-        self._observe(self._states, self._seat(agent), self._scratch, observation, mask)
+        try:
+            seat = self._seats[agent]
+        except TypeError:  # what has no hash
+            seat = self._seat(agent)
+        self._observe(self._states, seat, self._scratch, observation, mask)
         return {"observation": observation, "action_mask": mask}
 
     def _observe_history(self, states: States, seat: int, scratch: Any, observation: Any, mask: Any) -> None:
