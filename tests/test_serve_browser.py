@@ -1718,6 +1718,25 @@ def test_the_result_can_be_closed_and_opened_again(open_page, address):
         expect(page.get_by_role("button", name="Review my game")).to_be_visible()
 
 
+@pytest.mark.parametrize("size", [PHONE, SCREENS["landscape"]], ids=["upright", "on its side"])
+def test_the_steps_of_a_replay_stay_in_sight_with_the_table_on_a_phone(open_page, address, tmp_path, size):
+    """Once they were below an upright phone's screen, with the hands open, and below each that lies on its side."""
+    page = open_page(size, has_touch=True)
+    agents = dict.fromkeys(range(5), make_agent("random", load_game("pepper", 5, 1)))
+    (tmp_path / "match.json").write_text(json.dumps(play_match("pepper", agents, 4, 5, 1)))
+    page.goto(f"{address}/replay")
+    page.set_input_files("#file", tmp_path / "match.json")
+    page.select_option("#view", "all")
+    page.evaluate("window.scrollTo(0, 0)")
+    for step in (1, 2, 3):
+        page.locator("#to-next").tap()
+        page.wait_for_function("(step) => viewer.at === step", arg=step)
+    assert page.evaluate("scrollY") == 0
+    page.locator("#view").focus()
+    chosen, steps = (page.locator(which).bounding_box() for which in ("#view", ".steps"))
+    assert chosen["y"] + chosen["height"] <= steps["y"] or chosen["y"] >= steps["y"] + steps["height"]
+
+
 @pytest.mark.parametrize("path", ["game/nothing", "same/nothing", "watch/nothing", "?replay=x&step=0&seat=0"])
 def test_a_dead_link_leads_to_the_games_and_says_why(open_page, address, path):
     page = open_page()

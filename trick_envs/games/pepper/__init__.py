@@ -17,7 +17,7 @@ GAME = GameType(
     state=rules.PepperState,
     blocks=features.blocks,
     legality_rules={
-        LEAD: "the lead comes from the hand, not from the peppers in front (unless lead_peppers=True)",
+        LEAD: "the lead comes from the hand, not from the peppers in front",
         FOLLOW: "whoever has the led colour, in hand or as a pepper in front, must play it",
     },
     hand_places=("hand", "front"),
