@@ -124,7 +124,7 @@ class RawEnv(AECEnv[str, Observation, int | None]):
     _finished = True  # no match is going on: only dead steps are left, or none
     _illegal = False  # the match was ended by an illegal action
     _ends_by_illegal = False  # whether it can be
-    _has_updated = False  # whether there has been a step since ``agent_iter`` last named an agent
+    _has_updated = False  # whether there has been a step or reset since ``agent_iter`` last named an agent
 
     def _bind(self) -> None:
         self._shape, self._mask_shape = (self._layout.size,), (self.game.num_actions,)
@@ -170,7 +170,7 @@ class RawEnv(AECEnv[str, Observation, int | None]):
         try:
             self._complete = False
             self._begin(match)
-            self._complete = True
+            self._complete = self._has_updated = True
         except BaseException:
             self._recover()
             raise

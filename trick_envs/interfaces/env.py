@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 from pettingzoo.utils.env import AECIterable, AECIterator
@@ -33,10 +33,6 @@ class Env(RawEnv):
 
     _maker = "env"
     _ends_by_illegal = True
-
-    def reset(self, seed: int | None = None, options: Mapping[str, object] | None = None) -> None:
-        super().reset(seed, options)
-        self._has_updated = True
 
     def _dead_step(self, action: Action) -> None:
         if self._match is None:
