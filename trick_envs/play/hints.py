@@ -133,7 +133,7 @@ class Advisor:
         file = pretrained_file(game.type, game.num_players)
         self._policy = PolicyAgent(file, game, name=PRETRAINED) if file.is_file() else None
         self._rollout = RolloutAgent(self._policy, WORLDS, game) if self._policy else None
-        self._lock = threading.Lock()  # searches have room for one decision at a time
+        self._lock = threading.Lock()  # beside each other, searches would only be slower
         self.sources = self.sources_of(WORLDS if self._policy else PIMC_WORLDS)
 
     def judge(
