@@ -10,6 +10,7 @@ import shutil
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -129,8 +130,7 @@ def open_page(chromium: Any, address: str, left: dict[Any, list[Page]]) -> Itera
 
 @pytest.fixture(scope="module")
 def record() -> dict[str, Any]:
-    game = load_game("donguri", 3, 1)
-    return play_match("donguri", dict.fromkeys(range(3), make_agent("greedy", game)), 4, 3, 1)
+    return played("donguri", 3)
 
 
 def without_pauses(page: Page, address: str) -> None:
@@ -153,6 +153,19 @@ def deal(page: Page, address: str, **asked: Any) -> str:
     page.goto(f"{address}/game/{name}")
     expect(page.locator("#hand.ready")).to_be_visible(timeout=PATIENCE)
     return f"{address}/game/{name}"
+
+
+def played(name: str, players: int, num_deals: int = 1) -> dict[str, Any]:
+    """A match between players of whom each is ``greedy``."""
+    agents = dict.fromkeys(range(players), make_agent("greedy", load_game(name, players, num_deals)))
+    return play_match(name, agents, 4, players, num_deals)
+
+
+def open_record(page: Page, address: str, folder: Path, record: dict[str, Any]) -> None:
+    """Drops a record into the viewer."""
+    (folder / "match.json").write_text(json.dumps(record))
+    page.goto(f"{address}/replay")
+    page.set_input_files("#file", folder / "match.json")
 
 
 def short_game(page: Page, address: str) -> None:
@@ -962,11 +975,7 @@ def test_cards_of_a_trick_can_be_read_on_a_phone(open_page, address, game, least
 def test_the_list_of_tricks_is_whole_beside_the_table(open_page, address, tmp_path, name, players):
     """Once its right columns were cut off, even on a screen of 1920 pixels."""
     page = open_page({"width": 1366, "height": 650})
-    game = load_game(name, players, 1)
-    record = play_match(name, dict.fromkeys(range(players), make_agent("greedy", game)), 4, players, 1)
-    (tmp_path / "match.json").write_text(json.dumps(record))
-    page.goto(f"{address}/replay")
-    page.set_input_files("#file", tmp_path / "match.json")
+    open_record(page, address, tmp_path, played(name, players))
     page.click("#analyse")
     expect(page.locator("#timeline .mark").first).to_be_visible(timeout=3 * PATIENCE)
     page.evaluate("""() => {
@@ -1037,11 +1046,7 @@ def test_a_name_is_whole_beside_many_points(open_page, address):
 def test_the_name_of_a_dealer_is_whole_in_a_replay_on_a_tablet(open_page, address, tmp_path):
     """Once "player_1" was "playe…"."""
     page = open_page({"width": 768, "height": 1024})
-    game = load_game("zaraba22", 3, 1)
-    record = play_match("zaraba22", dict.fromkeys(range(3), make_agent("greedy", game)), 4, 3, 1)
-    (tmp_path / "match.json").write_text(json.dumps(record))
-    page.goto(f"{address}/replay")
-    page.set_input_files("#file", tmp_path / "match.json")
+    open_record(page, address, tmp_path, played("zaraba22", 3))
     page.select_option("#view", "0")
     expect(page.locator("#table .felt .plate .dealer")).to_be_visible()
     assert page.evaluate(OUT_OF_PLATES) == []
@@ -1167,11 +1172,7 @@ def test_who_takes_a_trick_is_told_below_it_on_a_phone_on_its_side(open_page, ad
 def test_open_hands_have_room_in_a_review_on_a_laptop(open_page, address, tmp_path):
     """Once they covered the person's name, and the sentence beside it."""
     page = open_page({"width": 1366, "height": 650})
-    game = load_game("tricky_express", 4, 1)
-    record = play_match("tricky_express", dict.fromkeys(range(4), make_agent("greedy", game)), 4, 4, 1)
-    (tmp_path / "match.json").write_text(json.dumps(record))
-    page.goto(f"{address}/replay")
-    page.set_input_files("#file", tmp_path / "match.json")
+    open_record(page, address, tmp_path, played("tricky_express", 4))
     page.click("#analyse")
     expect(page.locator("#verdict")).to_be_visible(timeout=3 * PATIENCE)  # with the graph, that takes room
     plates = [one.bounding_box() for one in page.locator("#table .felt .plate").all()]
@@ -1278,12 +1279,8 @@ def test_after_a_restart_of_the_server_an_open_page_offers_a_new_game(open_page,
 
 
 def test_playing_on_from_a_replay_keeps_log_and_length(open_page, address, tmp_path):
-    game = load_game("donguri", 3, 2)
-    two = play_match("donguri", dict.fromkeys(range(3), make_agent("greedy", game)), 4, 3, 2)
-    (tmp_path / "match.json").write_text(json.dumps(two))
     page = open_page()
-    page.goto(f"{address}/replay")
-    page.set_input_files("#file", tmp_path / "match.json")
+    open_record(page, address, tmp_path, played("donguri", 3, 2))
     expect(page.locator("#thoughts table")).to_be_visible()
     page.evaluate("viewer.go(11)")
     page.wait_for_url("**#step=11&*")
@@ -1295,9 +1292,7 @@ def test_playing_on_from_a_replay_keeps_log_and_length(open_page, address, tmp_p
 
 def test_the_winning_card_can_be_read_where_it_is_selected(open_page, address, record, tmp_path):
     page = open_page()
-    page.goto(f"{address}/replay")
-    (tmp_path / "match.json").write_text(json.dumps(record))
-    page.set_input_files("#file", tmp_path / "match.json")
+    open_record(page, address, tmp_path, record)
     page.locator("#timeline td.takes .jump").first.click()
     chip = page.locator("#timeline td.takes .jump[aria-current] .chip").first
     ink, ground = chip.evaluate("(one) => [getComputedStyle(one).color, getComputedStyle(one).backgroundColor]")
@@ -1408,9 +1403,7 @@ def test_a_review_lists_mistakes_jumps_to_them_and_lets_one_try_again(open_page,
     agents = {0: make_agent("random", game, 3), 1: make_agent("greedy", game), 2: make_agent("greedy", game)}
     lost = play_match("donguri", agents, 4, 3, 1)
     lost["players"] = ["person", "greedy", "random"]
-    (tmp_path / "match.json").write_text(json.dumps(lost))
-    page.goto(f"{address}/replay")
-    page.set_input_files("#file", tmp_path / "match.json")
+    open_record(page, address, tmp_path, lost)
     expect(page.locator("#thoughts table")).to_be_visible()
     page.click("#analyse")
     expect(page.locator("#verdict")).to_contain_text("Your ", timeout=3 * PATIENCE)
@@ -1722,10 +1715,7 @@ def test_the_result_can_be_closed_and_opened_again(open_page, address):
 def test_the_steps_of_a_replay_stay_in_sight_with_the_table_on_a_phone(open_page, address, tmp_path, size):
     """Once they were below an upright phone's screen, with the hands open, and below each that lies on its side."""
     page = open_page(size, has_touch=True)
-    agents = dict.fromkeys(range(5), make_agent("random", load_game("pepper", 5, 1)))
-    (tmp_path / "match.json").write_text(json.dumps(play_match("pepper", agents, 4, 5, 1)))
-    page.goto(f"{address}/replay")
-    page.set_input_files("#file", tmp_path / "match.json")
+    open_record(page, address, tmp_path, played("pepper", 5))
     page.select_option("#view", "all")
     page.evaluate("window.scrollTo(0, 0)")
     for step in (1, 2, 3):
@@ -1758,9 +1748,7 @@ def test_a_mistake_of_a_review_shows_the_table_on_a_phone(open_page, address, tm
     page = open_page(PHONE, has_touch=True)
     game = load_game("zaraba22", 3, 1)
     agents = {0: make_agent("random", game, 3), 1: make_agent("greedy", game), 2: make_agent("greedy", game)}
-    (tmp_path / "match.json").write_text(json.dumps(play_match("zaraba22", agents, 4, 3, 1)))
-    page.goto(f"{address}/replay")
-    page.set_input_files("#file", tmp_path / "match.json")
+    open_record(page, address, tmp_path, play_match("zaraba22", agents, 4, 3, 1))
     page.select_option("#view", "0")
     page.locator("#analyse").tap()
     expect(page.locator(".mistakes li").first).to_be_visible(timeout=3 * PATIENCE)

@@ -33,13 +33,8 @@ PATIENCE = 0.3  # seconds of plain Python in a game after which machine code tha
 # about as long, and a program that ends sooner never needs it
 LOOK = 0.002  # seconds of plain Python after which it is looked again whether the code is there
 
-_MODULES = (
-    "kernels.batch",
-    "kernels.seats",
-    "search.playouts",
-    "search.rollouts",
-    "search.tree",
-)  # they import the others
+# They import the others.
+_MODULES = ("kernels.batch", "kernels.seats", "search.playouts", "search.rollouts", "search.tree")
 _LARGE = frozenset({"pimc", "ismcts", "draw_branches", "play_to_choice"})  # searches: thousands of plays in every call
 _LOG = logging.getLogger("trick_envs")
 _compiling = threading.RLock()  # a process that is forked meanwhile would have half of what Numba knows
