@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from math import ceil, floor
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -42,8 +42,7 @@ def _ground(width: int, height: int, items: tuple[Item, ...]) -> Picture:
 
 def _paint(image: Picture, items: tuple[Item, ...]) -> None:
     for item in items:
-        left, top = floor(item.x), floor(item.y)
-        rest = item._replace(x=round(item.x - left, 1), y=round(item.y - top, 1))
+        left, top, rest = _parted(item)
         if type(rest) is Card:
             sprite = _card(rest)
             image.paste(sprite, (left - _MARGIN, top - _MARGIN), sprite)
@@ -52,37 +51,28 @@ def _paint(image: Picture, items: tuple[Item, ...]) -> None:
             image.paste(colour, (left + x, top + y), mask)
 
 
+def _parted(item: Any) -> tuple[int, int, Any]:
+    """The whole pixels of an item's place, and the item at what is left of it."""
+    left, top = floor(item.x), floor(item.y)
+    return left, top, item._replace(x=round(item.x - left, 1), y=round(item.y - top, 1))
+
+
 @lru_cache(4096)
 def _card(card: Card) -> Picture:
-    """A card with its shadow as RGBA: premultiplied while painting, so that no dark rim shows."""
+    """A card with its shadow, on pixels that are transparent."""
     from PIL import Image
 
     size = (ceil(card.width) + 2 * _MARGIN + 1, ceil(1.4 * card.width) + 2 * _MARGIN + 1)
-    colour, alpha = Image.new("RGB", size), Image.new("L", size)
+    picture = Image.new("RGBA", size)
     for item in card.face:
-        moved = item._replace(x=item.x + card.x + _MARGIN, y=item.y + card.y + _MARGIN)
-        left, top = floor(moved.x), floor(moved.y)
-        rest = moved._replace(x=round(moved.x - left, 1), y=round(moved.y - top, 1))
-        for x, y, fill, mask in _sprite(rest):
-            _over(colour, alpha, (left + x, top + y), fill, mask)
+        left, top, rest = _parted(item._replace(x=item.x + card.x + _MARGIN, y=item.y + card.y + _MARGIN))
+        for x, y, colour, mask in _sprite(rest):
+            layer = Image.new("RGBA", mask.size, colour)
+            layer.putalpha(mask)
+            picture.alpha_composite(layer, (left + x, top + y))
     if card.dim:
-        alpha = alpha.point(lambda value: round(DIM * value))
-    colour.putalpha(alpha)
-    return colour
-
-
-def _over(colour: Picture, alpha: Picture, at: tuple[int, int], fill: tuple[int, int, int], mask: Picture) -> None:
-    """Paints one colour over pixels that may be transparent."""
-    from PIL import Image
-
-    layer = Image.new("L", alpha.size)
-    layer.paste(mask, at)
-    new, old = np.asarray(layer, np.float32) / 255, np.asarray(alpha, np.float32) / 255
-    total = new + old * (1 - new)
-    share = np.divide(new, total, out=np.zeros_like(new), where=total > 0)[..., None]
-    mixed = np.asarray(fill, np.float32) * share + np.asarray(colour, np.float32) * (1 - share)
-    colour.paste(Image.fromarray(np.round(mixed).astype(np.uint8)))
-    alpha.paste(Image.fromarray(np.round(255 * total).astype(np.uint8)))
+        picture.putalpha(picture.getchannel("A").point(lambda value: round(DIM * value)))
+    return picture
 
 
 @lru_cache(8192)
