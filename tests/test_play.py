@@ -28,7 +28,7 @@ testing = pytest.importorskip("typer.testing")
 from trick_envs.agents.policy import PolicyAgent  # noqa: E402
 from trick_envs.cli import app as command  # noqa: E402
 from trick_envs.matches.viewing import match_view  # noqa: E402
-from trick_envs.play.advice import expectation, headline, outlook, plain, summary  # noqa: E402
+from trick_envs.play.advice import expectation, headline, outlook, summary  # noqa: E402
 from trick_envs.play.characters import PERSON  # noqa: E402
 from trick_envs.play.hints import Advisor, CardHint, Hint, Judgement  # noqa: E402
 from trick_envs.play.session import Session  # noqa: E402
@@ -465,16 +465,16 @@ def test_a_hint_can_be_said_without_points():
     deck = load_game("pepper").deck
     clear = hint_of((33, 0.55, 0.0, 0.0), (20, 0.45, 1.25, 0.51), value=-1.24)
     assert (
-        plain(clear, deck.suits, deck.ranks)
+        headline(clear, deck.suits, deck.ranks, figures=False)
         == "9 yellow: looking ahead, it ends better than 10 green, which the trained player plays 55 % of the time"
     )
     assert outlook(clear, teams=False) == "expect to end this deal one point behind the average of the others"
     agreed = hint_of((33, 0.99, 0.0, 0.0), (20, 0.01, -0.4, 0.3), value=2.6)
-    assert plain(agreed, deck.suits, deck.ranks) == headline(agreed, deck.suits, deck.ranks)
+    assert headline(agreed, deck.suits, deck.ranks, figures=False) == headline(agreed, deck.suits, deck.ranks)
     assert outlook(agreed, teams=True) == "expect to end this deal three points ahead of the other team"
     even = hint_of((33, None, 0.0, 0.0), (20, None, 1.25, 0.51), value=0.3)
     assert (
-        plain(even, deck.suits, deck.ranks)
+        headline(even, deck.suits, deck.ranks, figures=False)
         == "9 yellow: looking ahead, it ends better than 10 green, the simple player's card"
     )
     assert outlook(even, teams=False) == "this deal looks even between you and the average of the others"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from trick_envs.engine.game import Game
@@ -20,17 +21,14 @@ def percent(probability: float) -> str:
     return ">99 %" if 0.995 <= probability < 1.0 else f"{100 * probability:.0f} %"
 
 
-def headline(hint: Hint, suits: str, ranks: Sequence[str]) -> str:
-    """The hint in one plain sentence: ``10 green, as the trained player would 99 % of the time; looking ahead …``."""
-    return _told(hint, suits, ranks, figures=True)
+def headline(hint: Hint, suits: str, ranks: Sequence[str], figures: bool = True) -> str:
+    """The hint in one plain sentence: ``10 green, as the trained player would 99 % of the time; looking ahead …``.
 
-
-def plain(hint: Hint, suits: str, ranks: Sequence[str]) -> str:
-    """The hint in one sentence without points: ``9 yellow: looking ahead, it ends better than 10 green, …``."""
-    return _told(hint, suits, ranks, figures=False)
-
-
-def _told(hint: Hint, suits: str, ranks: Sequence[str], figures: bool) -> str:
+    Args:
+        hint: the hint.
+        suits, ranks: of the deck.
+        figures: whether it says by how many points one card is better than another.
+    """
     baseline, best = card_words(suits, ranks, hint.baseline), card_words(suits, ranks, hint.search)
     if len(hint.cards) == 1:
         return said("advice.only", card=baseline)
@@ -39,9 +37,9 @@ def _told(hint: Hint, suits: str, ranks: Sequence[str], figures: bool) -> str:
     simple, likely = own.probability is None, percent(own.probability or 0.0)
     if hint.disagree and other is not None:
         usual = said("advice.simple") if simple else said("advice.trained", likely=likely)
-        figure = {"by": f"{other.advantage:.1f}", "error": f"{other.error:.1f}"} if figures else {}
+        by, error = f"{other.advantage:.1f}", f"{other.error:.1f}"
         key = "advice.better_by" if figures else "advice.better"
-        return said(key, best=best, baseline=baseline, usual=usual, **figure)
+        return said(key, best=best, baseline=baseline, usual=usual, by=by, error=error)
     return said("advice.agree_simple" if simple else "advice.agree", card=baseline, likely=likely)
 
 
@@ -98,14 +96,14 @@ def hint_data(hint: Hint, game: Game) -> dict[str, Any]:
 
     JSON-serialisable.
     """
-    deck, data = game.deck, hint.as_dict()
+    deck, data = game.deck, asdict(hint)
     for card, told in zip(hint.cards, data["cards"], strict=True):
         told["words"] = card_figures(card)
     return {
         **data,
         "headline": headline(hint, deck.suits, deck.ranks),
         "expectation": expectation(hint, game.type.teams),
-        "plain": plain(hint, deck.suits, deck.ranks),
+        "plain": headline(hint, deck.suits, deck.ranks, figures=False),
         "outlook": outlook(hint, game.type.teams),
     }
 
@@ -117,13 +115,8 @@ def retry_told(tried: Mapping[str, Any]) -> str:
     gain, error = tried["gain"], tried["error"]
     kind = "retry.better" if gain > error else "retry.worse" if gain < -error else "retry.equal"
     told = said(kind, points=f"{abs(gain):.1f}")
-    if tried["best"]:
-        return said("retry.best", told=told)
-    return (
-        said("retry.short", told=told, points=f"{tried['short']:.1f}")
-        if tried["short"] > 0
-        else said("retry.told", told=told)
-    )
+    ending = "retry.best" if tried["best"] else "retry.short" if tried["short"] > 0 else "retry.told"
+    return said(ending, told=told, points=f"{tried['short']:.1f}")
 
 
 def summary(view: TableView, hint: Hint) -> str:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -71,10 +71,6 @@ class Hint:
     def of(self, kind: int) -> CardHint | None:
         """What is thought of a card, if it is legal."""
         return next((card for card in self.cards if card.kind == kind), None)
-
-    def as_dict(self) -> dict[str, Any]:
-        """JSON-serialisable."""
-        return asdict(self)
 
 
 @dataclass(frozen=True)
