@@ -17,7 +17,6 @@ from trick_envs.engine.positions import observe
 from trick_envs.engine.registry import game_names, game_type, load_game
 from trick_envs.engine.state import FOLLOW, PHASES
 from trick_envs.errors import InputError
-from trick_envs.play.guides import guide_data
 from trick_envs.view import guide as guides
 from trick_envs.view.guide import FILE, WIDTH, guide_markdown, guide_of, rule_svg, rule_words
 from trick_envs.view.messages import languages
@@ -124,6 +123,7 @@ def test_a_wrong_guide_says_what_is_wrong_and_where(tmp_path, monkeypatch):
 
 @every_game
 def test_a_game_without_a_guide_is_told_by_its_docstring(name, monkeypatch, tmp_path):
+    guide_data = pytest.importorskip("trick_envs.play.web.pages").guide_data
     monkeypatch.setattr(guides, "guide_file", lambda kind: tmp_path / FILE)
     guide_of.cache_clear()
     try:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
+import re
+from collections.abc import Callable
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
@@ -14,17 +17,17 @@ from trick_envs.engine.game import Game
 from trick_envs.engine.registry import all_games, game_type, load_game
 from trick_envs.engine.state import fields
 from trick_envs.play.characters import character
-from trick_envs.play.guides import guide_data
 from trick_envs.play.web.http import Endpoint, in_words
 from trick_envs.play.web.validation import ApiError, whole
 from trick_envs.view import avatar_svg, card_svg, icon_svg
-from trick_envs.view.guide import guide_of, rule_svg, title_of
+from trick_envs.view.guide import guide_of, rule_svg, rule_words, title_of
 from trick_envs.view.look import match_length
 from trick_envs.view.messages import ENGLISH, declared, spoken
 from trick_envs.view.style import suit_style
 from trick_envs.view.words import card_words
 
 STATIC = Path(__file__).parent / "static"
+T = TypeVar("T")
 
 
 def page(name: str) -> Endpoint:
@@ -42,23 +45,29 @@ def picture(svg: str, kept: str = "max-age=86400", **headers: str) -> Response:
     return Response(svg, media_type="image/svg+xml", headers={"cache-control": kept, **headers})
 
 
+def known(find: Callable[..., T], *asked: Any) -> T:
+    """What ``find`` finds of what is asked for.
+
+    Raises:
+        ApiError: if there is no such thing, such as a game of this name.
+    """
+    try:
+        return find(*asked)
+    except ValueError as error:
+        raise ApiError(404, str(error)) from None
+
+
 async def card_picture(request: Request) -> Response:
     """The picture of a card, by its kind."""
     asked = request.path_params
-    try:
-        deck = load_game(asked["game"], whole(asked["players"], "players", 1, 99)).deck
-    except ValueError as error:
-        raise ApiError(404, str(error)) from None
-    kind = whole(asked["card"], "card", 0, deck.kinds - 1)
-    return picture(card_svg(deck, kind, game=asked["game"]))
+    deck = known(load_game, asked["game"], whole(asked["players"], "players", 1, 99)).deck
+    return picture(card_svg(deck, whole(asked["card"], "card", 0, deck.kinds - 1), game=asked["game"]))
 
 
 async def icon_picture(request: Request) -> Response:
     """A mark of a game's rows."""
     asked = request.path_params
-    if asked["game"] not in [kind.name for kind in all_games()]:
-        raise ApiError(404, "there is no such game")
-    return picture(icon_svg(asked["game"], asked["icon"][:20]))
+    return picture(icon_svg(known(game_type, asked["game"]).name, asked["icon"][:20]))
 
 
 async def avatar_picture(request: Request) -> Response:
@@ -69,22 +78,41 @@ async def avatar_picture(request: Request) -> Response:
 
 def show_guide(request: Request) -> Any:
     """The rules of a game for people."""
-    try:
-        return guide_data(request.path_params["game"], spoken())
-    except ValueError as error:
-        raise ApiError(404, str(error)) from None
+    return known(guide_data, request.path_params["game"], spoken())
 
 
 async def rule_picture(request: Request) -> Response:
     """The picture of a page of a guide, by its number."""
-    try:
-        guide = guide_of(request.path_params["game"], spoken())
-    except ValueError as error:
-        raise ApiError(404, str(error)) from None
+    guide = known(guide_of, request.path_params["game"], spoken())
     if guide is None:
         raise ApiError(404, "this game has no pictures of its rules")
     page = guide.pages[whole(request.path_params["page"], "page", 0, len(guide.pages) - 1)]
     return picture(rule_svg(guide, page), "max-age=3600", vary="accept-language")
+
+
+def guide_data(name: str, language: str = ENGLISH) -> dict[str, Any]:
+    """The rules of a game for people: what its guide says, or else its rules' docstring. JSON-serialisable.
+
+    ``language`` of the texts; ``goal``, a sentence; ``pages``: ``title``, ``text``, ``words``
+    (what the picture shows; empty if there is none) and ``when`` (the moments of a guided deal at which it matters);
+    ``learn``: what to ask for to be dealt a guided deal; ``None`` if there is none.
+
+    Raises:
+        ValueError: if there is no such game.
+    """
+    guide = guide_of(name, language)
+    if guide is None:
+        told = re.split(r"\n\s*\n", inspect.getdoc(game_type(name).modules[0]) or "")
+        texts = [" ".join(paragraph.split()).replace("``", "").replace("*", "") for paragraph in told]
+        pages = [{"title": "", "text": text, "words": "", "when": []} for text in texts]
+        return {"language": ENGLISH, "game": name, "goal": "", "pages": pages, "learn": None}
+    pages = [
+        {"title": rule.title, "text": rule.text, "words": rule_words(guide, rule), "when": list(rule.when)}
+        for rule in guide.pages
+    ]
+    seat, players, seed = (guide.learn[key] for key in ("seat", "players", "seed"))
+    learn = {"game": name, "num_players": players, "seat": seat, "seed": seed, "num_deals": 1, "opponents": "greedy"}
+    return {"language": guide.language, "game": name, "goal": guide.goal, "pages": pages, "learn": learn}
 
 
 @cache
