@@ -50,7 +50,7 @@ from trick_envs.play.web.app import make_app
 from trick_envs.play.web.export import replay_page
 from trick_envs.play.web.frames import Snapshot, frame_data
 from trick_envs.play.web.http import LOOPBACK
-from trick_envs.play.web.replays import Replay, ReviewJob
+from trick_envs.play.web.replays import Replay
 from trick_envs.play.web.server import allowed_hosts, unwritable
 from trick_envs.play.web.sessions import Store, WebSession
 from trick_envs.play.web.validation import MAX_BODY, MAX_GAMES, ApiError
@@ -959,8 +959,7 @@ def test_a_retry_says_how_much_better_the_other_card_is_and_how_far_from_the_bes
     agents = {0: make_agent("random", game, 3), 1: make_agent("greedy", game), 2: make_agent("greedy", game)}
     lost = play_match("donguri", agents, 4, 3, 1)
     found = Replay(lost)
-    found.job = ReviewJob(found.match, 0)
-    found.job.run()
+    found.job.run(0)
     assert found.job.result is not None
     worst = max(found.job.result["decisions"], key=lambda one: one["loss"] or 0.0)
     step = next(at for at, one in enumerate(found.steps) if one.number == worst["number"] and not one.ended)

@@ -47,7 +47,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from trick_envs.engine.registry import load_game
+from trick_envs.engine.registry import game_type
 from trick_envs.matches.events import (
     CardPlayed,
     Changed,
@@ -118,7 +118,7 @@ def frame_data(shot: Snapshot, seat: int | None = None, playing: bool = True) ->
     view = shot.view
     bottom = seat if seat is not None else view.observer if view.observer is not None else view.spoken_to or 0
     own, yours = view.seats[bottom], view.acting == bottom and playing
-    hand_places = load_game(view.game, view.num_players).type.hand_places
+    hand_places = game_type(view.game).hand_places
     held = {"hand": own.hand, **{name: own.places.get(name, ()) for name in hand_places[1:]}}
     lying = {kind for kinds in held.values() for kind in kinds}
     beside = [kind for kind in view.legal if kind not in lying] if yours else []
@@ -142,7 +142,7 @@ def frame_data(shot: Snapshot, seat: int | None = None, playing: bool = True) ->
         "previous": [list(play) for play in view.previous],
         "taker": view.previous_taker,
         "scores": [seat.score for seat in view.seats],
-        "names": names(view),
+        "names": [view.you(seat.seat) for seat in view.seats],
         "events": [event_data(event, view) for event in shot.events],
     }
 
@@ -195,17 +195,9 @@ def about_seat(view: TableView, seat: SeatView) -> str:
 
 def event_data(event: Event, view: TableView) -> dict[str, Any]:
     """An event for the page."""
-    data = {"event": EVENTS[type(event)], "text": tell(event, view)}
+    data: dict[str, Any] = {"event": EVENTS[type(event)], "text": tell(event, view)}
     if isinstance(event, Changed):
         return data
-    found = asdict(event)
-    if isinstance(event, TrickTaken):
-        found["plays"] = [list(play) for play in event.plays]
     if isinstance(event, DealScored):
-        found["items"] = [[item._asdict() for item in items] for items in event.items]
-    return {**data, **found}
-
-
-def names(view: TableView) -> list[str]:
-    """What the seats are called."""
-    return [view.you(seat.seat) for seat in view.seats]
+        data["items"] = [[item._asdict() for item in items] for items in event.items]
+    return {**asdict(event), **data}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from trick_envs.errors import InputError
 from trick_envs.files import files_in, write_bytes
 from trick_envs.play.players import BROUGHT
 from trick_envs.play.web.http import owners_of
-from trick_envs.play.web.sessions import Store
+from trick_envs.play.web.sessions import Kept, Store
 from trick_envs.play.web.validation import (
     MAX_POLICIES,
     MAX_POLICIES_OF_A_BROWSER,
@@ -24,16 +23,6 @@ from trick_envs.play.web.validation import (
     ApiError,
 )
 from trick_envs.view.messages import said
-
-
-@dataclass
-class _Brought:
-    """A file: its name, and who brought it."""
-
-    id: str
-    owners: tuple[str, ...]
-    used: float = field(default=0.0)
-    weight: int = 1
 
 
 class Policies:
@@ -45,14 +34,14 @@ class Policies:
 
     def __init__(self, folder: Path | None) -> None:
         self.folder = folder
-        self._kept: Store[_Brought] = Store(
+        self._kept: Store[Kept] = Store(
             "policies", MAX_POLICIES, max_age=math.inf, min_age=60.0,
             of_one={"browser": MAX_POLICIES_OF_A_BROWSER, "address": MAX_POLICIES_OF_AN_ADDRESS},
             on_drop=lambda one: self._file(one.id).unlink(missing_ok=True),
         )  # fmt: skip
         found = [] if folder is None else [one for one in files_in(folder, "*.onnx") if BROUGHT.fullmatch(one.name)]
         for file in sorted(found, key=lambda one: one.stat().st_mtime_ns)[-MAX_POLICIES:]:
-            self._kept.put(_Brought(file.name, ()))
+            self._kept.put(Kept(file.name))
 
     def _file(self, spec: str) -> Path:
         assert self.folder is not None
@@ -80,7 +69,7 @@ class Policies:
                 write_bytes(self._file(spec), content)
             except OSError as error:
                 raise ApiError(409, said("refused.not_kept", error=error.strerror or error)) from None
-            self._kept.put(_Brought(spec, owners_of(request)))
+            self._kept.put(Kept(spec, owners_of(request)))
         return {"spec": spec, "game": name, "players": players}
 
     def table(self, spec: str) -> tuple[str, int]:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import logging
-import secrets
 import threading
-import time
 from collections.abc import Mapping
 from contextvars import copy_context
 from dataclasses import asdict
@@ -28,11 +26,12 @@ from trick_envs.play.characters import names_in
 from trick_envs.play.hints import LEAST, Hint, advisor_of
 from trick_envs.play.players import is_allowed
 from trick_envs.play.review import AGAIN, Belief, OnProgress, belief, duplicate, review
+from trick_envs.play.saved import new_id
 from trick_envs.play.session import default_player
 from trick_envs.play.web.frames import Snapshot, frame_data, look, shot
 from trick_envs.play.web.http import answer, owners_of, post
 from trick_envs.play.web.pages import about_game
-from trick_envs.play.web.sessions import Store
+from trick_envs.play.web.sessions import Kept, Store
 from trick_envs.play.web.validation import MAX_DEALS, MAX_PLAYS, MAX_REPLAYS, ApiError, read_json, read_object, whole
 from trick_envs.view.messages import said
 from trick_envs.view.table import YOU, seat_name
@@ -73,27 +72,25 @@ def check_size(record: Any) -> None:
             raise InputError(f"this record has more than {MAX_PLAYS} plays")
 
 
-class Replay:
-    """A record, played again.
+class Replay(Kept):
+    """A record, played again, at an address that holds its id.
 
     Args:
         record: as ``record()`` returns it.
         owners: who looks at it, for limits.
 
     Attributes:
-        id: what its address holds.
-        used: when it was last asked for, as ``time.monotonic()``.
         lock: for one search at a time.
         match: the match as the record leaves it; if a person has played it, its seats have names.
         steps: its moments, in order.
-        job: its review, if somebody has asked for it.
+        job: its review, which begins when somebody asks for it.
 
     Raises:
         ValueError: if it is too long, or not a record, or its match breaks a rule; says where.
     """
 
     def __init__(self, record: Mapping[str, Any], owners: tuple[str, ...] = ()) -> None:
-        self.id, self.used, self.owners = secrets.token_urlsafe(9), time.monotonic(), owners
+        super().__init__(new_id(), owners)
         self.lock = threading.Lock()
         check_size(record)
         self.match = start_match(record)
@@ -106,17 +103,7 @@ class Replay:
                 self.steps.append(Step(done.number - 1, done, True))
         self.steps.append(Step(number_of_plays(self.match), None))
         self._hints: dict[int, Hint] = {}
-        self.job: ReviewJob | None = None
-
-    @property
-    def weight(self) -> int:
-        """All records are worth the same."""
-        return 1
-
-    def close(self) -> None:
-        """It is looked at no longer: its review stops."""
-        if self.job is not None:
-            self.job.give_up()
+        self.job = ReviewJob(self.match)
 
     def shot(self, number: int, observer: int | None) -> Snapshot:
         """What an observer saw at a step; ``None``: everything open."""
@@ -161,8 +148,10 @@ class Replay:
             raise InputError("nobody plays at this step")
         if not observe(self.game, play.before, play.seat)[1][kind]:
             raise InputError(why_illegal(self.game, play.before, kind))
-        judged = self._decision(play.number - 1)
-        best, most = (play.action, 0.0) if judged is None else (int(judged["best"]), float(judged["loss"] or 0.0))
+        best, most = play.action, 0.0
+        if self.job.result is not None:
+            judged = self.job.result["decisions"][play.number - 1]
+            best, most = int(judged["best"]), float(judged["loss"] or 0.0)
         gain = error = 0.0
         if kind != play.action:
             played, other = (np.array([each], np.int64) for each in (play.action, kind))
@@ -175,11 +164,6 @@ class Replay:
             "short": round(short, 2),
         }  # fmt: skip
         return {**tried, "told": retry_told(tried)}
-
-    def _decision(self, number: int) -> dict[str, Any] | None:
-        """What the review says of a play; ``None`` before it is done."""
-        found = self.job.result if self.job is not None else None
-        return None if found is None else found["decisions"][number]
 
     def rest(self, number: int) -> Match:
         """A match at the position of a step, to be played on."""
@@ -242,29 +226,28 @@ class ReviewJob:
 
     Args:
         match: the match.
-        seat: whose decisions come first.
 
     Attributes:
-        state: ``"waiting"``, ``"running"``, ``"done"`` or ``"failed"``.
+        state: ``"none"`` until it is asked for, then ``"waiting"``, ``"running"``, ``"done"`` or ``"failed"``.
         done, total: of the work.
         result: for the page, once it is done.
     """
 
-    def __init__(self, match: Match, seat: int) -> None:
-        self._match, self._seat, self._given_up = match, seat, False
-        self.state, self.done, self.total = "waiting", 0, 0
+    def __init__(self, match: Match) -> None:
+        self._match, self._given_up = match, False
+        self.state, self.done, self.total = "none", 0, 0
         self.result: dict[str, Any] | None = None
 
     def give_up(self) -> None:
         """Stops it: nobody can ask for it any more."""
         self._given_up = True
 
-    def run(self) -> None:
-        """Makes the review."""
+    def run(self, seat: int) -> None:
+        """Makes the review; the decisions of a seat come first."""
         self.state = "running"
         try:
             self._note(0, 0)
-            self.result = review_data(self._match, self._seat, REVIEW_SECONDS, self._note)
+            self.result = review_data(self._match, seat, REVIEW_SECONDS, self._note)
             self.state = "done"
         except _GivenUpError:
             self.state = "failed"
@@ -303,7 +286,7 @@ class Replays:
         self._threads, self._thinking = threads, thinking
         self.kept: Store[Replay] = Store(
             "replays", MAX_REPLAYS, max_age=24 * HOUR, min_age=HOUR / 60, of_one={"browser": MAX_REPLAYS // 2},
-            on_drop=Replay.close,
+            on_drop=lambda replay: replay.job.give_up(),
         )  # fmt: skip
         self._reviewing = threading.Lock()  # one review after the other: people are playing meanwhile
 
@@ -373,21 +356,21 @@ class Replays:
         found = self._of(request)
         if not 0 <= seat < found.game.num_players:
             raise ApiError(400, f"seat: expected a seat of 0 to {found.game.num_players - 1}")
+        job = found.job
         with found.lock:
-            if found.job is None or found.job.state == "failed":
-                found.job = ReviewJob(found.match, seat)
+            if job.state in ("none", "failed"):
+                job.state, job.done, job.total = "waiting", 0, 0
                 spoken = copy_context()  # the review is told in the language in which it is asked for
-                threading.Thread(target=spoken.run, args=(self._review, found.job), daemon=True).start()
-        return found.job.as_dict()
+                threading.Thread(target=spoken.run, args=(self._review, job, seat), daemon=True).start()
+        return job.as_dict()
 
-    def _review(self, job: ReviewJob) -> None:
+    def _review(self, job: ReviewJob, seat: int) -> None:
         with self._reviewing:
-            job.run()
+            job.run(seat)
 
     def review(self, request: Request) -> Any:
         """How far the review of a record is, and the review once it is done."""
-        job = self._of(request).job
-        return {"state": "none", "done": 0, "total": 0, "review": None} if job is None else job.as_dict()
+        return self._of(request).job.as_dict()
 
 
 def _step(request: Request, found: Replay) -> int:

@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 from anyio import CapacityLimiter, Lock
 
@@ -23,22 +23,24 @@ from trick_envs.view.table import seat_name
 _LOG = logging.getLogger("trick_envs.serve")
 
 
-class Kept(Protocol):
+class Kept:
     """What a ``Store`` keeps.
 
-    Attributes:
-        id: its own.
-        used: when it was last asked for, as ``time.monotonic()``.
+    Args:
+        name: its id.
         owners: who put it there: ``"browser …"``, ``"address …"``.
-        weight: 0 if nobody misses it, such as a game without a card; -1 if it must not make room now.
+
+    Attributes:
+        used: when it was last asked for, as ``time.monotonic()``.
     """
 
-    id: str
-    used: float
-    owners: tuple[str, ...]
+    def __init__(self, name: str, owners: tuple[str, ...] = ()) -> None:
+        self.id, self.owners, self.used = name, owners, 0.0
 
     @property
-    def weight(self) -> int: ...
+    def weight(self) -> int:
+        """0 if nobody misses it, such as a game without a card; -1 if it must not make room now."""
+        return 1
 
 
 T = TypeVar("T", bound=Kept)
@@ -128,8 +130,8 @@ def _least(kept: Iterable[T]) -> list[T]:
     )
 
 
-class WebSession:
-    """A session in a browser. Callers hold ``lock``.
+class WebSession(Kept):
+    """A session in a browser, at an address that holds its id. Callers hold ``lock``.
 
     Args:
         session: the person's match.
@@ -137,15 +139,13 @@ class WebSession:
         owners: who plays it, for limits.
 
     Attributes:
-        id: what its address holds.
-        used: when it was last asked for, as ``time.monotonic()``.
         lock: for one request at a time.
         notice: what went wrong at the last plays; empty if nothing did.
     """
 
     def __init__(self, session: Session, name: str = "", owners: tuple[str, ...] = ()) -> None:
-        self.session, self.owners = session, owners
-        self.id, self.used, self.lock = name or new_id(), time.monotonic(), Lock()
+        super().__init__(name or new_id(), owners)
+        self.session, self.lock = session, Lock()
         self.notice, self._told_unsaved = "", ""
 
     @property
