@@ -8,6 +8,7 @@ large, the second comparison is not. Its mean is what the play has cost, if the 
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -258,13 +259,15 @@ def review(
         worlds: how many to sample for the first comparison of a decision.
         again: how many for the second one.
     """
-    limit = None if seconds is None else time.monotonic() + seconds
+    limit = math.inf if seconds is None else time.monotonic() + seconds
     advisor, plays = advisor_of(match.game), list(plays_of(match))
     spread = _spread(match.game, advisor)
     decisions = [_forced(done) for done in plays]
-    order = sorted(range(len(plays)), key=lambda number: (first is not None and plays[number].seat != first, number))
-    open_ = [number for number in order if _has_choice(plays[number])]
+    open_ = [number for number, one in enumerate(decisions) if one.loss is None]
     done, total = 0, len(open_)
+
+    def others(number: int) -> bool:  # the person's come before these
+        return first is not None and plays[number].seat != first
 
     def tell(more: int) -> None:
         nonlocal done
@@ -274,34 +277,25 @@ def review(
 
     tell(0)
     doubtful: list[int] = []
-    for rows in _chunks(open_):
-        if limit is not None and time.monotonic() > limit:
+    for rows in _chunks(sorted(open_, key=others)):
+        if time.monotonic() > limit:
             break
-        for number, judged in zip(rows, _first(advisor, [plays[number] for number in rows], worlds), strict=True):
-            decisions[number] = judged
-            if judged.best != judged.played:
+        judged = _first(advisor, [plays[number] for number in rows], [decisions[number] for number in rows], worlds)
+        for number, one in zip(rows, judged, strict=True):
+            decisions[number] = one
+            if one.best != one.played:
                 doubtful.append(number)
         tell(len(rows))
     total += len(doubtful)
-    # the largest losses first, and the person's before others'
-    doubtful.sort(
-        key=lambda number: (first is not None and plays[number].seat != first, -_advantage(decisions[number]))
-    )
+    doubtful.sort(key=lambda number: (others(number), -_advantage(decisions[number])))  # the largest losses first
     for rows in _chunks(doubtful):
-        late = limit is not None and time.monotonic() > limit
-        judged_again = (
-            [replace(decisions[number], loss=None, best=plays[number].action) for number in rows]
-            if late
-            else _second(
-                advisor,
-                [plays[number] for number in rows],
-                [decisions[number] for number in rows],
-                again,
-                spread,
-            )
-        )
-        for number, judged in zip(rows, judged_again, strict=True):
-            decisions[number] = judged
+        looked = [decisions[number] for number in rows]
+        if time.monotonic() > limit:
+            judged = [replace(one, loss=None, best=one.played) for one in looked]
+        else:
+            judged = _second(advisor, [plays[number] for number in rows], looked, again, spread)
+        for number, one in zip(rows, judged, strict=True):
+            decisions[number] = one
         tell(len(rows))
     return _summed_up(match, decisions, spread, advisor.sources_of(again))
 
@@ -310,14 +304,10 @@ def _chunks(numbers: Sequence[int]) -> list[Sequence[int]]:
     return [numbers[start : start + AT_ONCE] for start in range(0, len(numbers), AT_ONCE)]
 
 
-def _has_choice(done: Play) -> bool:
-    return int(observe(done.game, done.before, done.seat)[1].sum()) > 1
-
-
 def _forced(done: Play) -> Decision:
     """A decision before it is judged; if there was no choice, that is all."""
     state = done.before[0]
-    loss = None if _has_choice(done) else 0.0
+    loss = None if observe(done.game, done.before, done.seat)[1].sum() > 1 else 0.0
     cards = (CardHint(done.action, None, 0.0, 0.0, 0),)
     phase, trick = PHASES[int(state["phase"])], int(state["tricks"]) + 1
     return Decision(
@@ -325,12 +315,12 @@ def _forced(done: Play) -> Decision:
     )
 
 
-def _first(advisor: Advisor, plays: Sequence[Play], worlds: int) -> list[Decision]:
+def _first(advisor: Advisor, plays: Sequence[Play], decisions: Sequence[Decision], worlds: int) -> list[Decision]:
     """Compares the played cards with all that are likely; ``best`` is the one that looks best, ``loss`` open if any."""
     states, played = _rows(plays)
     found = advisor.judge(states, played, worlds, 0, None)
     judged = []
-    for row, done in enumerate(plays):
+    for row, one in enumerate(decisions):
         cards = found.cards(row)
         most = max(cards, key=lambda card: card.advantage or 0.0)
         least = (most.advantage or 0.0) - (most.error or 0.0)  # of those that may be as good, the policy's favourite
@@ -338,10 +328,10 @@ def _first(advisor: Advisor, plays: Sequence[Play], worlds: int) -> list[Decisio
         better = (most.advantage or 0.0) > 0.0 and (best.advantage or 0.0) > 0.0
         judged.append(
             replace(
-                _forced(done),
+                one,
                 cards=tuple(cards),
                 expected=found.expected(row),
-                best=best.kind if better else done.action,
+                best=best.kind if better else one.played,
                 loss=None if better else 0.0,
             )
         )
@@ -445,10 +435,6 @@ class Belief:
     truth: tuple[tuple[int, ...], ...]
     worlds: int
 
-    def as_dict(self) -> dict[str, Any]:
-        """JSON-serialisable."""
-        return asdict(self)
-
 
 def belief(game: Game, states: States, seat: int, worlds: int = BELIEF_WORLDS) -> Belief:
     """What the seat could tell of the others' hands, from sampled worlds: as searches sample them.
@@ -528,11 +514,11 @@ def duplicate(match: Match, spec: str, seconds: float | None = None) -> Duplicat
     specs = [spec if each == PERSON else each for each in players]
     if not all(map(is_allowed, specs)):
         return None
-    limit = None if seconds is None else time.monotonic() + seconds
+    limit = math.inf if seconds is None else time.monotonic() + seconds
     again = match_after(match, start)
     agents = [Player(each, game, (match.seed + seat) % (MAX_SEED + 1)) for seat, each in enumerate(specs)]
     while not again.over and (match.over or len(again.deals) <= len(deals)):
-        if limit is not None and time.monotonic() > limit:
+        if time.monotonic() > limit:
             return None
         again.step(choose_action(again, agents[again.seat].act(1)))
     scores = [deal.score for deal in again.deals if deal.score is not None]

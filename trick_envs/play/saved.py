@@ -12,7 +12,7 @@ import shutil
 import stat
 import tempfile
 import threading
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -80,10 +80,6 @@ class SavedGame:
     taken_back: int
     begun: bool
     saved: float
-
-    def as_dict(self) -> dict[str, Any]:
-        """JSON-serialisable."""
-        return asdict(self)
 
 
 class SavedGames:

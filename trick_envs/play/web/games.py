@@ -8,6 +8,7 @@ import secrets
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import asdict
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -30,7 +31,7 @@ from trick_envs.play.players import BROUGHT
 from trick_envs.play.saved import SavedGames
 from trick_envs.play.session import Session, default_player, seated
 from trick_envs.play.web.frames import Snapshot, frame_data
-from trick_envs.play.web.http import Endpoint, SafeJSON, answer, browser_of, owners_of, post, posted
+from trick_envs.play.web.http import SafeJSON, answer, browser_of, owners_of, post, posted
 from trick_envs.play.web.pages import about_game
 from trick_envs.play.web.policies import Policies
 from trick_envs.play.web.replays import Replays
@@ -51,6 +52,7 @@ from trick_envs.view.messages import said
 HOUR = 3600.0
 LINES = 200  # of the log that a reload gets back
 MAX_WEB_SEED = 2**53 - 1  # the largest whole number that JavaScript can hold
+SEEN = ("games/{game}", "watch/{watched}")  # by whom plays, and by who only watches
 
 
 class Games:
@@ -93,40 +95,47 @@ class Games:
 
     def routes(self) -> list[Route]:
         """Below ``/api``."""
-        threads = self.threads
+        threads, in_turn = self.threads, self._in_turn
         return [
             Route("/policies", post(self.brought.add, self.thinking, "application/octet-stream"), methods=["POST"]),
             Route("/games", answer(self.list_games, threads)),
             Route("/games", post(self.new_game, threads), methods=["POST"]),
-            Route("/games/{game}", self._in_turn(self.show)),
-            Route("/games/{game}/plays", self._in_turn(self.play), methods=["POST"]),
-            Route("/games/{game}/hint", self.hint),
-            Route("/games/{game}/stamp", self.stamp),
-            Route("/games/{game}/deal", self._in_turn(self.deal)),
-            Route("/games/{game}/share", self._in_turn(self.share), methods=["POST"]),
-            Route("/games/{game}/watch", self._in_turn(self.let_watch), methods=["POST"]),
-            Route("/games/{game}/back", self._in_turn(self.take_back), methods=["POST"]),
             Route("/games/{game}/delete", post(self.delete, threads), methods=["POST"]),
-            Route("/games/{game}/lesson", self._in_turn(self.lesson)),
-            Route("/games/{game}/end", self._in_turn(self.end), methods=["POST"]),
-            Route("/games/{game}/record", self._in_turn(self.record)),
-            Route("/watch/{watched}", self._in_turn(self.watch)),
-            Route("/watch/{watched}/stamp", self.stamp),
-            Route("/watch/{watched}/deal", self._in_turn(self.deal)),
+            Route("/games/{game}/hint", self.hint),
+            in_turn("/games/{game}", self.show),
+            in_turn("/games/{game}/lesson", self.lesson),
+            in_turn("/games/{game}/record", self.record),
+            in_turn("/games/{game}/plays", self.play, {"number": int, "card": str}),
+            in_turn("/games/{game}/back", self.take_back, {"number": int}),
+            in_turn("/games/{game}/end", self.end, {}),
+            in_turn("/games/{game}/share", self.share, {}),
+            in_turn("/games/{game}/watch", self.let_watch, {}),
+            in_turn("/watch/{watched}", self.watch),
+            *(in_turn(f"/{of}/deal", self.deal) for of in SEEN),
+            *(Route(f"/{of}/stamp", self.stamp) for of in SEEN),
         ]
 
     # --- which game -------------------------------------------------------------------------------------------------
 
-    def _in_turn(self, make: Callable[[WebSession, Request, bytes], Any]) -> Endpoint:
-        """An endpoint of a game: one request at a time, and those that wait take no thread from other games."""
+    def _in_turn(
+        self, path: str, make: Callable[[WebSession, Mapping[str, Any]], Any], keys: Mapping[str, type] | None = None
+    ) -> Route:
+        """A route of a game: one request at a time, and those that wait take no thread from other games.
+
+        ``make`` gets the game and what is asked: the query, or, with ``keys``, the object in the body of a POST.
+        """
 
         async def endpoint(request: Request) -> Response:
-            body = await posted(request) if request.method == "POST" else b""
+            body = b"" if keys is None else await posted(request)
             played = await self._open(request)
-            async with played.lock:
-                return SafeJSON(await run_sync(make, played, request, body, limiter=self.threads))
 
-        return endpoint
+            def made() -> Any:
+                return make(played, request.query_params if keys is None else read_object(body, keys))
+
+            async with played.lock:
+                return SafeJSON(await run_sync(made, limiter=self.threads))
+
+        return Route(path, endpoint, methods=["GET" if keys is None else "POST"])
 
     async def _open(self, request: Request) -> WebSession:
         """The game of a request: one that is played now, or was saved."""
@@ -240,9 +249,8 @@ class Games:
         session.same_cards = name
         return session
 
-    def share(self, played: WebSession, request: Request, body: bytes) -> Any:
+    def share(self, played: WebSession, asked: Mapping[str, Any]) -> Any:
         """A link by which others play the same cards, from the same seat; only when the match is over."""
-        read_object(body, {})
         session = played.session
         if self.saved is None or session.file is None or session.unsaved:
             raise ApiError(409, said("refused.not_saved"))
@@ -259,7 +267,7 @@ class Games:
     def list_games(self, request: Request) -> Any:
         """The saved games that were begun in this browser, the latest first."""
         found = self.saved.games_of(browser_of(request)) if self.saved else []
-        return {"games": [{**one.as_dict(), "title": title_of(one.game)} for one in found]}
+        return {"games": [{**asdict(one), "title": title_of(one.game)} for one in found]}
 
     def delete(self, request: Request, body: bytes) -> Any:
         """Deletes a game that was begun in this browser."""
@@ -280,26 +288,24 @@ class Games:
         """Whether a game has changed: other tabs ask for it. Waits for nothing."""
         return SafeJSON({"stamp": (await self._open(request)).stamp})
 
-    def show(self, played: WebSession, request: Request, body: bytes) -> Any:
+    def show(self, played: WebSession, asked: Mapping[str, Any]) -> Any:
         """A game as it stands, for a reload; if it was left while others were to play, they play now."""
         return self._answer(played, list(played.play_on(self.threads)))
 
-    def deal(self, played: WebSession, request: Request, body: bytes) -> Any:
+    def deal(self, played: WebSession, asked: Mapping[str, Any]) -> Any:
         """The running deal, play by play, as the person has seen it."""
         return {"frames": [frame_data(shot, played.session.seat, False) for shot in played.deal_so_far()]}
 
-    def play(self, played: WebSession, request: Request, body: bytes) -> Any:
+    def play(self, played: WebSession, asked: Mapping[str, Any]) -> Any:
         """The person's card, and all plays up to the person's next decision."""
-        asked = read_object(body, {"number": int, "card": str})
         number, card = asked.get("number"), asked.get("card")
         if number is None or card is None:
             raise ApiError(400, "expected number, of plays so far, and card, such as '4Y'")
         shots = list(played.play(number, card, self.threads))
         return {"game": self._changed(played), "frames": self._frames(played, shots)}
 
-    def take_back(self, played: WebSession, request: Request, body: bytes) -> Any:
+    def take_back(self, played: WebSession, asked: Mapping[str, Any]) -> Any:
         """Back to the person's last decision; the record counts how often."""
-        asked = read_object(body, {"number": int})
         played.check(-1 if asked.get("number") is None else asked["number"])
         if not played.session.take_back():
             raise ApiError(409, said("refused.no_card"))
@@ -316,20 +322,19 @@ class Games:
         found = await run_sync(lambda: question.hint, limiter=self.thinking)
         return SafeJSON(hint_data(found, played.session.game))
 
-    def lesson(self, played: WebSession, request: Request, body: bytes) -> Any:
+    def lesson(self, played: WebSession, asked: Mapping[str, Any]) -> Any:
         """What is possible in the person's decision, why, and what each card would do."""
-        played.check(whole(request.query_params.get("number"), "number", 0, 999_999))
+        played.check(whole(asked.get("number"), "number", 0, 999_999))
         if not played.session.asks:
             raise ApiError(409, said("refused.not_your_turn"))
         return lesson_data(played.session.match)
 
-    def end(self, played: WebSession, request: Request, body: bytes) -> Any:
+    def end(self, played: WebSession, asked: Mapping[str, Any]) -> Any:
         """Ends a match before its end: nobody plays any more, and everything is open."""
-        read_object(body, {})
         played.session.end()
         return self._answer(played, [played.look()])
 
-    def record(self, played: WebSession, request: Request, body: bytes) -> Any:
+    def record(self, played: WebSession, asked: Mapping[str, Any]) -> Any:
         """The record, once the match is over: it holds all hands."""
         if not played.session.over:
             raise ApiError(409, "the record shows all hands: it is there when the match is over, or ended")
@@ -337,9 +342,8 @@ class Games:
 
     # --- watching ---------------------------------------------------------------------------------------------------
 
-    def let_watch(self, played: WebSession, request: Request, body: bytes) -> Any:
+    def let_watch(self, played: WebSession, asked: Mapping[str, Any]) -> Any:
         """A link to watch a game: it shows what the person sees, and nobody plays by it."""
-        read_object(body, {})
         name = watching_name(played.id)
         self._watched[name] = played.id
         return {"path": f"/watch/{name}"}
@@ -350,10 +354,10 @@ class Games:
             self._watched.update((watching_name(game), game) for game in self.saved.ids())
         return self._watched.get(name, "")
 
-    def watch(self, played: WebSession, request: Request, body: bytes) -> Any:
+    def watch(self, played: WebSession, asked: Mapping[str, Any]) -> Any:
         """A game as the person sees it, for somebody who only watches: without its id, which would let them play."""
         found = self._answer(played, [played.look()])
-        found["game"] |= {"id": request.path_params["watched"], "watching": True}
+        found["game"] |= {"id": watching_name(played.id), "watching": True}
         return found
 
     # --- answers ----------------------------------------------------------------------------------------------------

@@ -338,7 +338,7 @@ class Replays:
         """Where a seat could think the unseen cards to be at a step, and where they are."""
         found = self._of(request)
         seat = whole(request.query_params.get("seat"), "seat", 0, found.game.num_players - 1)
-        return found.belief(_step(request, found), seat).as_dict()
+        return asdict(found.belief(_step(request, found), seat))
 
     def retry(self, request: Request, body: bytes) -> Any:
         """How good another card would have been at a step, compared with the one that was played and with the best."""
