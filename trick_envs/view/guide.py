@@ -48,7 +48,7 @@ from trick_envs.engine.state import PHASES
 from trick_envs.errors import InputError, in_a_line
 from trick_envs.view.cards import face
 from trick_envs.view.messages import ENGLISH, messages, spoken
-from trick_envs.view.pen import RATIO, Drawing, Pen, measure
+from trick_envs.view.pen import RATIO, Drawing, Item, Pen, measure
 from trick_envs.view.style import CREAM, FELT, GOLD, INK, MIST, RIM, SEATS
 from trick_envs.view.svg import to_svg
 from trick_envs.view.words import signed, suit_name
@@ -246,23 +246,20 @@ def _told(guide: Guide, group: Group) -> str:
 
 def _draw(guide: Guide, rule: Rule) -> Drawing:
     """Groups from left to right, in as many rows as they need."""
-    pen = Pen()
+    items: list[Item] = []
     x, y, high, right = float(MARGIN), float(MARGIN), 0.0, 0.0
     for group in rule.picture:
-        width, height = _size(group)
+        pen = Pen()
+        width, height = _draw_group(pen, guide, group)
         if x > MARGIN and x + width > WIDTH - MARGIN:
             x, y, high = MARGIN, y + high + 10, 0
-        _draw_group(pen, guide, group, x, y)
+        items += [item._replace(x=item.x + x, y=item.y + y) for item in pen.items]
         right = max(right, x + width)
         x, high = x + width + BETWEEN, max(high, height)
     ground = Pen()
     whole = min(max(right + MARGIN, 120), WIDTH), y + high + MARGIN
     ground.box(0, 0, *whole, FELT, 10)
-    return Drawing(*whole, tuple(ground.items), tuple(pen.items))
-
-
-def _label_height(group: Group) -> float:
-    return 19.0 * max(len(_lines(group.label)), 1)
+    return Drawing(*whole, tuple(ground.items), tuple(items))
 
 
 def _lines(label: str) -> list[str]:
@@ -276,27 +273,14 @@ def _lines(label: str) -> list[str]:
     return lines
 
 
-def _size(group: Group) -> tuple[float, float]:
-    """The width and height of a group."""
-    inner = 0.0
-    height = 0.0
-    if group.cards:
-        inner, height = len(group.cards) * (CARD + GAP) - GAP, RATIO * CARD + 4
-    elif group.line:
-        inner, height = 24 * len(group.line), 28
-    elif group.text:
-        inner, height = measure(group.text, 19, True) + 20, 34
-    label = max((measure(line, LETTERS, False) for line in _lines(group.label)), default=0)
-    return max(inner, label), height + _label_height(group)
-
-
-def _draw_group(pen: Pen, guide: Guide, group: Group, x: float, y: float) -> None:
-    for i, line in enumerate(_lines(group.label)):
-        pen.label(x, y + 7 + 19 * i, line, LETTERS, MIST)
-    y += _label_height(group)
-    deck = guide.deck
+def _draw_group(pen: Pen, guide: Guide, group: Group) -> tuple[float, float]:
+    """Draws a group at the top left corner; returns its width and height."""
+    deck, lines, width, height = guide.deck, _lines(group.label), 0.0, 0.0
+    for i, line in enumerate(lines):
+        width = max(width, pen.label(0, 7 + 19 * i, line, LETTERS, MIST))
+    y = 19.0 * max(len(lines), 1)
     for i, (kind, mark) in enumerate(group.cards):
-        at = x + i * (CARD + GAP)
+        at, width, height = i * (CARD + GAP), max(width, (i + 1) * (CARD + GAP) - GAP), RATIO * CARD + 4
         pen.card(at, y, CARD, face(guide.game, deck.suits, deck.ranks, kind, CARD), mark == _DIM)
         if mark == _TAKES:
             pen.box(at - 1, y - 1, CARD + 2, RATIO * CARD + 2, None, 6, stroke=GOLD, line=3)
@@ -304,13 +288,17 @@ def _draw_group(pen: Pen, guide: Guide, group: Group, x: float, y: float) -> Non
             pen.shape(at + CARD / 2, y + RATIO * CARD / 2, _CROSS, CREAM, 15, opacity=0.95)
             pen.shape(at + CARD / 2, y + RATIO * CARD / 2, _CROSS, "#b3261e", 12)
     if group.line:
-        pen.box(x + 12, y + 10, 24 * (len(group.line) - 1), 4, RIM, 2)
+        width, height = max(width, 24 * len(group.line)), 28
+        pen.box(12, y + 10, 24 * (len(group.line) - 1), 4, RIM, 2)
     for i, player in enumerate(group.line):
-        pen.disc(x + 12 + 24 * i, y + 12, 11, SEATS[PLAYERS.index(player)], stroke=INK, line=1)
-        pen.label(x + 12 + 24 * i, y + 12, player, 12.5, INK, bold=True, anchor=0.5)
+        pen.disc(12 + 24 * i, y + 12, 11, SEATS[PLAYERS.index(player)], stroke=INK, line=1)
+        pen.label(12 + 24 * i, y + 12, player, 12.5, INK, bold=True, anchor=0.5)
     if group.text:
-        pen.box(x, y, measure(group.text, 19, True) + 20, 32, CREAM, 8)
-        pen.label(x + 10, y + 16, group.text, 19, INK, bold=True)
+        inner = measure(group.text, 19, True) + 20
+        width, height = max(width, inner), 34
+        pen.box(0, y, inner, 32, CREAM, 8)
+        pen.label(10, y + 16, group.text, 19, INK, bold=True)
+    return width, y + height
 
 
 _CROSS = tuple(
