@@ -182,15 +182,14 @@ class Play:
         shown = observer is None or not is_hidden(int(self.before["phase"][0]), self.seat, observer)
         events: list[Event] = [CardPlayed(self.seat, before.phase, self.action if shown else None)]
         if self.trick:
-            why = getattr(module, "why_taken", None)
-            events.append(TrickTaken(view.trick_number, *self.trick, "" if why is None else why(view)))
-        effect = getattr(module, "effect", None)
-        if effect is not None and shown and (words := effect(before, self.action, view)):
+            why_taken = getattr(module, "why_taken", lambda view: "")
+            events.append(TrickTaken(view.trick_number, *self.trick, why_taken(view)))
+        effect = getattr(module, "effect", lambda before, kind, after: "")
+        if shown and (words := effect(before, self.action, view)):
             events.append(Changed(words))
         if self.score is not None:
-            itemise = getattr(module, "score_items", None)
-            items = () if itemise is None else tuple(map(tuple, itemise(view)))
-            events.append(DealScored(view.deal, self.score, items))
+            items = getattr(module, "score_items", lambda view: ())(view)
+            events.append(DealScored(view.deal, self.score, tuple(map(tuple, items))))
         if self.winners is not None:
             events.append(MatchWon(self.winners, tuple(seat.score for seat in view.seats)))
         return tuple(events)

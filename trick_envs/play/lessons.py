@@ -28,11 +28,11 @@ def lesson_data(match: Match) -> dict[str, Any]:
     """
     seat = int(match.states["seat"][0])
     view = match_view(match, seat)
-    stands = getattr(match.game.type.view, "stands", None)
+    stands = getattr(match.game.type.view, "stands", lambda view: "")
     return {
         "phase": view.phase,
         "possible": possible(match, view),
-        "stands": "" if stands is None else stands(view),
+        "stands": stands(view),
         "cards": [{"kind": kind, "words": outcome(match, view, kind)} for kind in view.legal],
     }
 

@@ -81,9 +81,7 @@ def table_view(
         winners=tuple(winners_in(game, states)) if over and ended is None else (),
         prompt="",
     )
-    refine = getattr(game.type.view, "refine", None)
-    if refine is not None:
-        view = refine(view, game, states)
+    view = getattr(game.type.view, "refine", lambda view, game, states: view)(view, game, states)
     if ended is not None:
         return replace(view, prompt=said_of_end(view, ended))
     return view if view.prompt else replace(view, prompt=prompt(view))

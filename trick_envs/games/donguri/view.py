@@ -66,24 +66,16 @@ def _rows(view: TableView) -> tuple[Row, ...]:
     meaning = said("donguri.about", acorns=now["acorns"], wildcats=now["wildcats"])
     ended = f"the {wins} card takes" if wins else "nobody takes"
     words = f"acorns {now['acorns']}, wildcats {now['wildcats']}: {ended} if it ended now" if view.trick else ""
-    told = said("donguri.tied" if view.trick else "donguri.no_votes")
-    if wins:
-        told = said("donguri.strongest" if wins == "strongest" else "donguri.weakest")
+    told = said(f"donguri.{wins or ('tied' if view.trick else 'no_votes')}")
     half, ranks = len(view.ranks) // 2, view.ranks
     rows = [
-        Row(
-            said("donguri.acorns"),
-            str(now["acorns"]),
-            icon="acorn",
-            strong=wins == "strongest",
-            about=meaning,
-            words=words,
-        ),
+        Row(said("donguri.acorns"), str(now["acorns"]), icon="acorn", strong=wins == "strongest", about=meaning,
+            words=words),
         Row(said("donguri.wildcats"), str(now["wildcats"]), icon="wildcat", strong=wins == "weakest", about=meaning),
         Row(told, strong=bool(wins), about=meaning),
         Row(f"{ranks[0]}–{ranks[half - 1]}", note=said("donguri.acorns"), small=True),
         Row(f"{ranks[half]}–{ranks[-1]}", note=said("donguri.wildcats"), small=True),
-    ]
+    ]  # fmt: skip
     for points in (3, 2):
         worth = [rank for i, rank in enumerate(ranks) if POINTS[view.num_players, i] == points]
         if worth:
@@ -92,14 +84,8 @@ def _rows(view: TableView) -> tuple[Row, ...]:
         whose = ""
         if uncounted is not None:
             whose = "your vote" if uncounted == view.spoken_to else f"the vote of {view.seats[uncounted].name}"
-        rows.append(
-            Row(
-                said("donguri.second"),
-                note=said("donguri.no_vote"),
-                small=True,
-                words=whose and f"{whose} does not count",
-            )
-        )
+        words = whose and f"{whose} does not count"
+        rows.append(Row(said("donguri.second"), note=said("donguri.no_vote"), small=True, words=words))
     return tuple(rows)
 
 

@@ -23,23 +23,16 @@ def refine(view: TableView, game: Game, states: States) -> TableView:
     hearts, queen, jack = (state[name].tolist()[:n] for name in ("hearts", "queen", "jack"))
     bonus = JACK_POINTS if game.options["jd_bonus"] else 0
     points = [h + QUEEN_POINTS * q + bonus * j for h, q, j in zip(hearts, queen, jack, strict=True)]
-    to, who = int(state["pass_to"]), "" if view.observer is None else view.you(view.observer)
-    passed, received = [], []
-    if view.observer is not None:
-        passed = _kinds(int(state["gave"][view.observer]))
-        if to and int(state["named"]) == PASSED * n:
-            received = _kinds(int(state["gave"][(view.observer - to) % n]))
+    to, passed, received = int(state["pass_to"]), [], []
     rows = [Row(said("hearts.pass"), said(DIRECTIONS[to]), words=f"pass: {said(DIRECTIONS[to])}")]
-    if passed:
-        to_whom = view.you((view.observer + to) % n) if view.observer is not None else ""
-        cards = " ".join(map(view.card, passed))
-        rows.append(
-            Row(said("hearts.to", name=to_whom), cards=tuple(passed), words=f"{who} passed {cards} to {to_whom}")
-        )
-    if received:
-        from_whom = view.you((view.observer - to) % n) if view.observer is not None else ""
-        cards = " ".join(map(view.card, received))
-        rows.append(Row(said("hearts.from", name=from_whom), cards=tuple(received), words=f"{who} got {cards}"))
+    if view.observer is not None:
+        who, to_whom, giver = view.you(view.observer), view.you((view.observer + to) % n), (view.observer - to) % n
+        if passed := _kinds(int(state["gave"][view.observer])):
+            words = f"{who} passed {' '.join(map(view.card, passed))} to {to_whom}"
+            rows.append(Row(said("hearts.to", name=to_whom), cards=tuple(passed), words=words))
+        if to and int(state["named"]) == PASSED * n and (received := _kinds(int(state["gave"][giver]))):
+            words = f"{who} got {' '.join(map(view.card, received))}"
+            rows.append(Row(said("hearts.from", name=view.you(giver)), cards=tuple(received), words=words))
     broken = bool(state["broken"])
     rows.append(Row(said("hearts.hearts"), said("hearts.may_be_led" if broken else "hearts.not_yet"), strong=broken,
                     about=said("hearts.about"),
@@ -62,9 +55,7 @@ def refine(view: TableView, game: Game, states: States) -> TableView:
     return replace(view, seats=seats, sections=sections, rows=tuple(rows), prompt=_prompt(view, to), together=together)
 
 
-def why_taken(view: TableView) -> str:
-    """The highest card of the led suit takes the trick."""
-    return highest_of_suit(view)
+why_taken = highest_of_suit  # the highest card of the led suit takes the trick
 
 
 def stands(view: TableView) -> str:

@@ -38,11 +38,7 @@ def refine(view: TableView, game: Game, states: States) -> TableView:
             own[view.card(kind)] = 2 + taken[seat.seat * suits + colour]
         costs.append(own)
         facts = [
-            Row(
-                value=f"−{cost}",
-                icon=card[-1],
-                about=said("pepper.about", suit=suit_name(card[-1]), cost=cost),
-            )
+            Row(value=f"−{cost}", icon=card[-1], about=said("pepper.about", suit=suit_name(card[-1]), cost=cost))
             for card, cost in own.items()
         ]
         facts.append(Row(said("pepper.taken"), str(len(seat.taken)), small=True))
@@ -54,9 +50,7 @@ def refine(view: TableView, game: Game, states: States) -> TableView:
     return replace(view, seats=tuple(seats), sections={"costs": costs}, rows=tuple(rows))
 
 
-def why_taken(view: TableView) -> str:
-    """The highest number of the led colour takes the trick."""
-    return highest_of_suit(view)
+why_taken = highest_of_suit  # the highest number of the led colour takes the trick
 
 
 def effect(before: TableView, kind: int, after: TableView) -> str:

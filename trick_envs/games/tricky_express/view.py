@@ -84,9 +84,7 @@ def _rows(view: TableView) -> tuple[Row, ...]:
     return tuple(rows)
 
 
-def why_taken(view: TableView) -> str:
-    """The highest card of the led suit takes the trick."""
-    return highest_of_suit(view)
+why_taken = highest_of_suit  # the highest card of the led suit takes the trick
 
 
 def effect(before: TableView, kind: int, after: TableView) -> str:

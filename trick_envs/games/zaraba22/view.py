@@ -21,7 +21,7 @@ def refine(view: TableView, game: Game, states: States) -> TableView:
     """Prices, holdings, and which lead cards are still there."""
     state, suits = states[0], len(view.suits)
     sums, taken = state["chart_sum"].tolist(), state["taken"].tolist()
-    chart: dict[str, dict[str, object]] = {}
+    chart: dict[str, dict[str, Any]] = {}
     prices = []
     for i, letter in enumerate(view.suits):
         cards = [kind for kind in view.places["chart"] if kind is not None and view.suit_of(kind) == letter]
@@ -42,24 +42,7 @@ def refine(view: TableView, game: Game, states: States) -> TableView:
         )
         for seat in view.seats
     )
-    rows = tuple(
-        Row(
-            value=_minus(now["price"]),
-            note=said(
-                "zaraba22.crashed" if now["price"] == CRASHED else "zaraba22.left", left=now["left"], crash=CRASH
-            ),
-            suit=letter,
-            cards=tuple(now["cards"]),  # type: ignore[arg-type]
-            bar=(int(now["sum"]), CRASH),  # type: ignore[call-overload]
-            alarm=now["price"] == CRASHED,
-            about=_meaning(letter, now),
-            words=f"{suit_name(letter)}: sum {now['sum']}, "
-            + (
-                "crashed, price −1" if now["price"] == CRASHED else f"price {now['price']}, crashes {now['left']} later"
-            ),
-        )
-        for letter, now in chart.items()
-    )
+    rows = tuple(_row(letter, now) for letter, now in chart.items())
     return replace(
         view,
         taking=view.taking if len(leads) == 1 and len(view.trick) > 1 else None,
@@ -67,6 +50,22 @@ def refine(view: TableView, game: Game, states: States) -> TableView:
         sections={"chart": chart, "held": held, "worth": worth, "leads": leads},
         rows=rows,
         prompt=_prompt(view, leads),
+    )
+
+
+def _row(letter: str, now: dict[str, Any]) -> Row:
+    """A suit on the chart, and what its cards pay."""
+    price, left, crashed = now["price"], now["left"], now["price"] == CRASHED
+    pays = "crashed, price −1" if crashed else f"price {price}, crashes {left} later"
+    return Row(
+        value=_minus(price),
+        note=said("zaraba22.crashed" if crashed else "zaraba22.left", left=left, crash=CRASH),
+        suit=letter,
+        cards=tuple(now["cards"]),
+        bar=(now["sum"], CRASH),
+        alarm=crashed,
+        about=_meaning(letter, now),
+        words=f"{suit_name(letter)}: sum {now['sum']}, {pays}",
     )
 
 

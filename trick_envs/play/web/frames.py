@@ -187,10 +187,9 @@ def about_seat(view: TableView, seat: SeatView) -> str:
         told.append(said("plate.taken", cards=counted(len(seat.taken), "card")))
     if seat.note:
         told.append(seat.note)
-    about = getattr(game_module(view.game), "about_seat", None)
-    more = "" if about is None else f"{said('words.space')}{about(view, seat)}"
+    about = getattr(game_module(view.game), "about_seat", lambda view, seat: "")
     dealer, stop = said("plate.dealer") if seat.dealer else "", said("words.end").strip()
-    return f"{said('words.semicolon').join(told)}{stop}{dealer}{more.rstrip()}"
+    return f"{said('words.semicolon').join(told)}{stop}{dealer}{said('words.space')}{about(view, seat)}".rstrip()
 
 
 def event_data(event: Event, view: TableView) -> dict[str, Any]:
