@@ -200,7 +200,7 @@ def test_every_library_is_in_the_extra_that_the_message_names() -> None:
     def libraries(extra: str) -> set[str]:
         return {name.replace("-", "_") for name in distributions(extra)}
 
-    names = {"yaml": "pyyaml", "openenv": "openenv_core"}
+    names = {"yaml": "pyyaml"}
     for library, extra in base.EXTRAS.items():
         assert names.get(library, library) in libraries(extra), library
     for extra in ("play", "serve", "evaluate"):

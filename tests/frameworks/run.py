@@ -82,7 +82,7 @@ FRAMEWORKS = {
         {"openspiel_ismcts": (1, 5), "openspiel_nfsp": (200, 600)},
     ),
     "textarena": Framework("TextArena", "textarena", ("textarena",), "", {"textarena_match": (5, 40)}, "play"),
-    "openenv": Framework("OpenEnv", "openenv", ("openenv_core",), "openenv", {}, "openenv"),
+    "openenv": Framework("OpenEnv", "openenv", ("openenv",), "openenv", {}, "openenv"),
     "trl": Framework("TRL", "trl", ("trl", "transformers"), "", {"trl_grpo": (1, 5)}, "play"),
     "minari": Framework("Minari", "minari", ("minari",), "minari", {"minari_imitation": (40, 1040)}, "minari"),
 }  # fmt: skip
