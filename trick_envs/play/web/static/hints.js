@@ -24,7 +24,7 @@ export async function askHints(shown) {
 /** The hint in words, which the server has; figures are there when they are asked for. */
 export function tellHint() {
   const { hints, figures } = state;
-  $("figures").setAttribute("aria-pressed", String(figures));
+  $("figures").ariaPressed = figures;
   renderValues();
   if (!hints) return;
   $("note").replaceChildren(h("b", {}, sentence(figures ? hints.headline : hints.plain)), said("words.end"),

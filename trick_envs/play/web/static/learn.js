@@ -2,7 +2,7 @@
 
 import { $, appear, ask, h, said, sentence, stopped } from "./lib.js";
 import { guideOf, rulePage } from "./rules.js";
-import { state } from "./state.js";
+import { state, wait } from "./state.js";
 
 let learnt = new Set(); // pages of the guide that have been shown
 
@@ -98,15 +98,10 @@ function lower(words) {
 export async function teachTrick(shown) {
   await teach("trick");
   const told = shown.events.filter((event) => event.event !== "card");
-  await new Promise((resolve) => {
-    const done = () => {
-      state.goOn = null;
-      resolve();
-    };
-    const button = h("button", { type: "button", class: "primary", onclick: done }, said("page.on"));
-    coach(...told.map((event) => h("p", {}, h("b", {}, sentence(event.text)), (event.why ? said("words.because", event) : "") + said("words.end").trim())), h("p", { class: "row" }, button));
-    state.goOn = done;
-    button.focus({ preventScroll: true });
-  });
+  const over = wait();
+  const button = h("button", { type: "button", class: "primary", onclick: state.goOn }, said("page.on"));
+  coach(...told.map((event) => h("p", {}, h("b", {}, sentence(event.text)), (event.why ? said("words.because", event) : "") + said("words.end").trim())), h("p", { class: "row" }, button));
+  button.focus({ preventScroll: true });
+  await over;
   $("coach").replaceChildren();
 }

@@ -9,7 +9,7 @@ import { bringPolicy, chosen, drawStart, fillForm, forgetPolicy, remembered, sho
 import { dealOver, lookBack, matchOver, renderScore, showDeal, showLink } from "./results.js";
 import { fillRules, guideOf } from "./rules.js";
 import { hear, sound, toggleSound } from "./sound.js";
-import { state } from "./state.js";
+import { state, wait } from "./state.js";
 import { Table } from "./table.js";
 
 const say = speaker($("message"));
@@ -213,18 +213,6 @@ function showResult() {
     again: () => newGame(chosen()),
     whole: () => newGame(remembered(known(state.about.name))),
     more: () => { location.href = "/"; },
-  });
-}
-
-function wait(time) {
-  return new Promise((resolve) => {
-    const timer = setTimeout(done, time);
-    function done() {
-      clearTimeout(timer);
-      state.goOn = null;
-      resolve();
-    }
-    state.goOn = done;
   });
 }
 
@@ -504,7 +492,7 @@ async function deleteGame(one) {
 
 async function toggleHints() {
   state.hintsOn = !state.hintsOn;
-  $("show-hints").setAttribute("aria-pressed", String(state.hintsOn));
+  $("show-hints").ariaPressed = state.hintsOn;
   $("figures").hidden = !state.hintsOn;
   $("note").textContent = "";
   state.hints = null;
@@ -597,18 +585,16 @@ function move(event) {
 
 onDrop(bring, () => !$("start").hidden);
 $("stage").addEventListener("click", () => state.goOn?.());
-$("figures").setAttribute("aria-pressed", String(state.figures));
+$("figures").ariaPressed = state.figures;
 $("figures").addEventListener("click", toggleFigures);
 $("show-hints").addEventListener("click", () => guarded(toggleHints));
 $("show-result").addEventListener("click", showResult);
 $("confirm").addEventListener("click", (event) => guarded(() => playCards(state.picked, event.currentTarget)));
-for (const id of ["look-back", "past-trick", "past-back", "past-next", "past-end"]) $(id).addEventListener("click", () => guarded(async () => ACTIONS[id]()));
-$("take-back").addEventListener("click", () => guarded(takeBack));
+for (const id of ["take-back", "look-back", "past-trick", "past-back", "past-next", "past-end"]) $(id).addEventListener("click", () => guarded(async () => ACTIONS[id]()));
 for (const button of document.querySelectorAll("[data-paper]")) button.addEventListener("click", () => guarded(() => paper(button.dataset.paper)));
 for (const dialog of document.querySelectorAll("dialog.paper")) { // a click beside it closes it
   if (dialog.id !== "lesson") dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
 }
-$("deal-again").addEventListener("click", () => guarded(() => paper("new")));
 $("learn").addEventListener("click", () => guarded(async () => (learning() || await mayLeave("play.leave_to_learn", "start.learn")) && startLearning(state.about.name)));
 $("speed").addEventListener("change", () => localStorage.setItem("speed", $("speed").value));
 $("form").addEventListener("submit", (event) => {

@@ -43,9 +43,6 @@ async function fromPage(element) {
     step: async (step, seat) => data.frames[seat][step],
     hint: async () => null,
     review: async () => (data.review ? { state: "done", review: data.review } : { state: "none" }),
-    belief: null,
-    retry: null,
-    playOn: null,
   };
 }
 
@@ -193,10 +190,11 @@ function comparedWith() {
   return said(about.teams ? "review.other_team" : "review.others");
 }
 
-/** A name for the head of a narrow column. */
-function short(seat) {
+/** The head of a seat's narrow column: a name for eyes, which is short, and one for ears. */
+function seatHead(seat) {
   const name = about.names[seat];
-  return name.startsWith("player_") ? `${seat}` : isYou(seat) ? name : name[0];
+  const short = name.startsWith("player_") ? `${seat}` : isYou(seat) ? name : name[0];
+  return [h("span", { "aria-hidden": "true" }, short), h("span", { class: "hidden" }, name)];
 }
 
 function kindOf(name) {
@@ -207,7 +205,7 @@ function kindOf(name) {
 
 function renderTimeline() {
   const seats = [...Array(about.num_players).keys()];
-  const head = h("tr", {}, h("th", { scope: "col" }, h("span", { class: "hidden" }, said("replay.row"))), ...seats.map((seat) => h("th", { scope: "col", title: about.names[seat] }, h("span", { "aria-hidden": "true" }, short(seat)), h("span", { class: "hidden" }, about.names[seat]))));
+  const heads = [[h("span", { class: "hidden" }, said("replay.row"))], ...seats.map((seat) => [seatHead(seat), about.names[seat], null])];
   const rows = about.deals[deal].tricks.map((trick) => {
     const leader = trick.plays.find(([, , , phase]) => phase === "lead")?.[1];
     const number = trick.name === "pass" ? said("replay.pass") : String(trick.name + 1);
@@ -228,8 +226,8 @@ function renderTimeline() {
       )),
     );
   });
-  $("timeline").replaceChildren(h("table", { class: "timeline" }, h("thead", {}, head), h("tbody", {}, ...rows)));
-  [...$("deals").children].forEach((button, number) => button.setAttribute("aria-pressed", String(number === deal)));
+  $("timeline").replaceChildren(tableOf(heads, rows, "timeline"));
+  [...$("deals").children].forEach((button, number) => { button.ariaPressed = number === deal; });
 }
 
 function markTimeline() {
@@ -261,22 +259,19 @@ function person() {
 
 /** Asks for the review, and shows how far it is. */
 async function analyse() {
+  const mine = source;
+  let job;
   $("analyse").disabled = true;
   try {
-    await judge();
+    job = await source.review(reviewed());
+    while (job.state === "waiting" || job.state === "running") {
+      $("analysed").textContent = job.total ? said("review.judging_of", { done: job.done, all: job.total }) : said("review.judging");
+      await new Promise((resolve) => { setTimeout(resolve, 400); });
+      job = await source.review();
+      if (source !== mine) return;
+    }
   } finally {
     $("analyse").disabled = false;
-  }
-}
-
-async function judge() {
-  const mine = source;
-  let job = await source.review(reviewed());
-  while (job.state === "waiting" || job.state === "running") {
-    $("analysed").textContent = job.total ? said("review.judging_of", { done: job.done, all: job.total }) : said("review.judging");
-    await new Promise((resolve) => { setTimeout(resolve, 400); });
-    job = await source.review();
-    if (source !== mine) return;
   }
   if (job.state !== "done") throw new Error(said("review.failed"));
   const waits = $("review").getBoundingClientRect().top < innerHeight;
@@ -463,7 +458,7 @@ async function infer() {
   const found = await source.belief(at, play.seat);
   if (mine !== asking) return;
   const others = [...Array(about.num_players).keys()].filter((seat) => seat !== found.seat);
-  const head = h("tr", {}, h("th", { scope: "col" }, said("page.card")), ...others.map((seat) => h("th", { scope: "col", class: "number" }, h("span", { "aria-hidden": "true" }, short(seat)), h("span", { class: "hidden" }, about.names[seat]))));
+  const heads = [[said("page.card")], ...others.map((seat) => [seatHead(seat)])];
   const rows = found.kinds.map((kind, row) => h("tr", {}, h("th", { scope: "row" }, chip(about, kind)), ...others.map((seat) => {
     const share = found.shares[row][seat];
     const cell = h("td", { class: `number${found.truth[row][seat] ? " holds" : ""}` }, `${Math.round(100 * share)}`, found.truth[row][seat] ? h("span", { class: "hidden" }, said("replay.holds")) : null);
@@ -472,7 +467,7 @@ async function infer() {
   })));
   return box.replaceChildren(
     h("p", { class: "soft" }, said("replay.worlds", { worlds: found.worlds, name: about.names[found.seat] })),
-    h("table", { class: "belief" }, h("thead", {}, head), h("tbody", {}, ...rows)));
+    tableOf(heads, rows, "belief"));
 }
 
 // --- files, keys ------------------------------------------------------------------------------------------------------
@@ -499,8 +494,7 @@ async function guarded(action) {
 function run(on) {
   clearInterval(playing);
   playing = on ? setInterval(() => (at < about.steps - 1 ? go(at + 1, true) : run(false)), 900) : 0;
-  $("to-play").setAttribute("aria-pressed", String(on));
-  $("to-play").setAttribute("aria-label", said(on ? "replay.pause" : "replay.play"));
+  Object.assign($("to-play"), { ariaPressed: on, ariaLabel: said(on ? "replay.pause" : "replay.play") });
 }
 
 const STEPS = {
@@ -525,16 +519,18 @@ document.addEventListener("keydown", (event) => {
   } else if (/^[0-9a]$/.test(event.key)) {
     const seat = event.key === "a" ? "all" : event.key;
     if (seat !== "all" && Number(seat) >= about.num_players) return;
-    $("view").value = seen = seat;
-    if (review) renderReview();
-    guarded(() => go(at));
+    $("view").value = seat;
+    lookAs();
   }
 });
-$("view").addEventListener("change", () => {
+
+/** Looks on as the seat that is chosen. */
+function lookAs() {
   seen = $("view").value;
   if (review) renderReview();
   guarded(() => go(at));
-});
+}
+$("view").addEventListener("change", lookAs);
 $("infer")?.addEventListener("toggle", () => guarded(async () => { if ($("infer").open) await infer(); }));
 $("analyse").addEventListener("click", () => guarded(analyse));
 $("save").addEventListener("click", () => save(JSON.stringify(about.record), `${about.name}-${about.seed}.json`));

@@ -2,8 +2,8 @@
 
 import { character, inWords } from "./newgame.js";
 import { $, appear, ask, h, said, save, sentence, signed, still } from "./lib.js";
-import { state } from "./state.js";
-import { pointsTable } from "./tables.js";
+import { state, wait } from "./state.js";
+import { pointsTable, tableOf } from "./tables.js";
 
 export function renderScore() {
   const { about, frame } = state;
@@ -28,10 +28,8 @@ function scoreTable(scores, items = [], totals = null) {
     items.length ? h("td", {}, h("ul", { class: "items" }, ...(items[seat] || []).map((item) => h("li", {}, h("span", {}, item.words), h("b", {}, signed(item.points)))))) : null,
     h("td", { class: "number total" }, signed(scores[seat])),
     totals ? h("td", { class: "number" }, signed(totals[seat])) : null));
-  const heads = [["result.player"], items.length && ["result.what_for"], [totals ? "result.deal" : "result.points", "number"], totals && ["page.match", "number"]].filter(Boolean);
-  return h("div", { class: "scroll" }, h("table", { class: "result" },
-    h("thead", {}, h("tr", {}, ...heads.map(([name, kind]) => h("th", { scope: "col", class: kind }, said(name))))),
-    h("tbody", {}, ...rows)));
+  const heads = [[said("result.player")], items.length && [said("result.what_for"), null, null], [said(totals ? "result.deal" : "result.points")], totals && [said("page.match")]];
+  return h("div", { class: "scroll" }, tableOf(heads.filter(Boolean), rows, "result"));
 }
 
 /** What the points of the last finished deal are for. */
@@ -76,20 +74,17 @@ export function showDeal() {
 /** The end of a deal; resolves when the person goes on. */
 export function dealOver(last) {
   const { about } = state;
-  return new Promise((resolve) => {
-    function done() {
-      shut();
-      sessionStorage.removeItem("deal");
-      state.goOn = null;
-      resolve();
-    }
-    sessionStorage.setItem("deal", `${about.id} ${about.last_deal.number}`); // a reload shows it again
-    renderScore();
-    setTimeout(() => {
-      if (state.goOn === done) openDeal(said(last ? "page.result" : "result.next_deal"), done);
-    }, still.matches ? 0 : 900);
-    state.goOn = done;
+  const over = wait(undefined, () => {
+    shut();
+    sessionStorage.removeItem("deal");
   });
+  const { goOn } = state;
+  sessionStorage.setItem("deal", `${about.id} ${about.last_deal.number}`); // a reload shows it again
+  renderScore();
+  setTimeout(() => {
+    if (state.goOn === goOn) openDeal(said(last ? "page.result" : "result.next_deal"), goOn);
+  }, still.matches ? 0 : 900);
+  return over;
 }
 
 /** The end of a match: who has won, and what can be done now. It can be opened again as long as the match is shown. */

@@ -55,17 +55,13 @@ function tap(context, start) {
   source.start(start);
 }
 
-function showSound() {
-  $("sound").setAttribute("aria-pressed", String(sound.on));
-}
-
 export function toggleSound() {
   sound.on = !sound.on;
   localStorage.setItem("sound", sound.on ? "yes" : "no");
-  showSound();
+  $("sound").ariaPressed = sound.on;
   wakeSound();
 }
 
 for (const gesture of ["pointerdown", "keydown"]) document.addEventListener(gesture, wakeSound, true);
 $("sound").addEventListener("click", toggleSound);
-showSound();
+$("sound").ariaPressed = sound.on;

@@ -16,3 +16,17 @@ export const state = {
   past: null, // the running deal, looked back at: {frames, at}
 };
 globalThis.state = state;
+
+/** Waits so many ms, or without a time until the person goes on. `ended`: what is to happen at once then. */
+export function wait(time, ended = () => {}) {
+  return new Promise((resolve) => {
+    const timer = time === undefined ? 0 : setTimeout(done, time);
+    function done() {
+      clearTimeout(timer);
+      state.goOn = null;
+      ended();
+      resolve();
+    }
+    state.goOn = done;
+  });
+}

@@ -78,7 +78,6 @@ export class Table {
     const row = (one) => this.row(one);
     this.parts.lines.replaceChildren(...rows.filter((one) => one.line).map(row));
     this.parts.side.replaceChildren(...rows.filter((one) => !one.line).map(row));
-    this.holder.classList.toggle("bare", rows.length === 0);
     this.holder.classList.toggle("carded", rows.some((one) => one.cards && one.bar));
   }
 

@@ -3,10 +3,10 @@
 import { chip } from "./cards.js";
 import { bar, h, percent, said, signed } from "./lib.js";
 
-/** A table. `heads`: words and, if any, a title for each column; all but the first are columns of numbers. */
+/** A table. `heads`: of each column words or elements, a title and a class; all but the first are columns of numbers. */
 export function tableOf(heads, rows, style = null) {
   return h("table", { class: style },
-    h("thead", {}, h("tr", {}, ...heads.map(([words, title], index) => h("th", { scope: "col", class: index ? "number" : null, title }, words)))),
+    h("thead", {}, h("tr", {}, ...heads.map(([words, title, kind = "number"], index) => h("th", { scope: "col", class: index ? kind : null, title }, ...[words].flat())))),
     h("tbody", {}, ...rows));
 }
 
