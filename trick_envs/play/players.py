@@ -27,7 +27,7 @@ STAND_IN = "greedy"  # plays on for a player that fails
 
 
 BROUGHT = re.compile(r"[0-9a-f]{32}\.onnx")  # a policy that a browser has sent: the digest of its content
-_SEARCH = re.compile(r"(pimc|ismcts|pretrained\+rollout):([1-9][0-9]{0,3})")
+_SEARCH = re.compile(f"({'|'.join(map(re.escape, EFFORTS))}):([1-9][0-9]{{0,3}})")
 
 
 def is_allowed(spec: object) -> bool:
@@ -38,15 +38,14 @@ def is_allowed(spec: object) -> bool:
     return spec in PLAIN_PLAYERS or (found is not None and int(found[2]) <= EFFORTS[found[1]])
 
 
-@lru_cache(maxsize=64)
-def _shared(spec: str, game: Game) -> Agent:
-    """A player without a state of its own, one for all games: a policy takes megabytes."""
-    return make_agent(spec, game)
+@lru_cache(maxsize=128)
+def _shared(spec: str, game: Game, folder: Path | None) -> Agent:
+    """A player without a state of its own, one for all games: a policy takes megabytes.
 
-
-@lru_cache(maxsize=64)
-def _brought(spec: str, game: Game, folder: Path) -> Agent:
-    """A policy that somebody has brought, one for all games: what it holds follows from its name."""
+    ``folder``: where it is if somebody has brought it; what it holds follows from its name.
+    """
+    if folder is None:
+        return make_agent(spec, game)
     file = folder / spec
     if not file.is_file():
         raise InputError(said("refused.no_player"))
@@ -84,7 +83,7 @@ class Player:
         effort, game = self._effort, self._game
         if self._policies or self.spec in (PRETRAINED, "greedy") or self._method == ROLLOUT:
             game = load_game(game.name, game.num_players, **game.options)  # whatever the length of the match
-            return _brought(self.spec, game, self._policies) if self._policies else _shared(self.spec, game)
+            return _shared(self.spec, game, self._policies)
         if self._shrinks:
             while effort * busy > self._effort and effort // SHRINK >= LEAST_EFFORT[self._method]:
                 effort //= SHRINK

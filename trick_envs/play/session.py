@@ -74,7 +74,7 @@ class Session:
         self.players, self.seat = list(players), list(players).index(PERSON)
         self.taken_back, self.ended, self.same_cards, self.unsaved = 0, False, "", ""
         self.agents = {seat: self._player(seat) for seat in range(len(players)) if seat != self.seat}
-        self.log = told(match, self.seat)
+        self.log = [told_of(done, self.seat) for done in plays_of(match)]
         self._question: Question | None = None
 
     def _player(self, seat: int) -> Player:
@@ -335,8 +335,3 @@ def seated(seat: int, others: Sequence[str]) -> list[str]:
 def told_of(done: Play, observer: int) -> str:
     """What an observer is told of a play, in words."""
     return tell_all(done.events(observer), done.look(observer))
-
-
-def told(match: Match, observer: int) -> list[str]:
-    """What an observer was told of the plays of a match, a line each."""
-    return [told_of(done, observer) for done in plays_of(match)]

@@ -62,7 +62,8 @@ def parse_answer(text: str, legal: Sequence[str], deck: Deck | None = None) -> A
     suits = deck.suits if deck else "".join(dict.fromkeys([*_LETTERS, *(card[-1] for card in legal)]))
     ranks = deck.ranks if deck else tuple(dict.fromkeys([*_NUMBERS, *(card[:-1] for card in legal)]))
     text = _THOUGHT.sub("\n", text).rpartition("</think>")[2][-MOST_READ:]
-    places = sorted([*_tags(text), *_objects(text)])
+    tags = ((found.start(), found[1]) for found in _TAG.finditer(text))  # also a last one that is not closed
+    places = sorted([*tags, *_objects(text)])
     found = places[-1][1] if places else _last_line(text)
     if not found.strip():
         return Answer(
@@ -92,12 +93,6 @@ def _words(card: str) -> str:
 def _short(text: str) -> str:
     text = " ".join(text.split())
     return text if len(text) <= MOST_SHOWN else text[: MOST_SHOWN - 3] + "..."
-
-
-def _tags(text: str) -> Iterator[tuple[int, str]]:
-    """What stands in tags, also in a last one that is not closed, with where it stands."""
-    for found in _TAG.finditer(text):
-        yield found.start(), found[1]
 
 
 def _objects(text: str) -> Iterator[tuple[int, str]]:

@@ -177,9 +177,8 @@ def _read(name: str, language: str, found: dict[str, Any]) -> Guide:
     rows = [
         {"label": words["row"].format(words=row["words"], points=signed(row["points"])), **row} for row in told["rows"]
     ]
-    parts = [{key: row[key] for key in ("label", "cards", "line", "text") if key in row} for row in rows]
     together = {"label": words["together"], "text": signed(told["total"])}
-    example = Rule(words["example"], told["text"], ("score",), _groups(deck, [*parts, together]))
+    example = Rule(words["example"], told["text"], ("score",), _groups(deck, [*rows, together]))
     learn = {"players": found["players"], "seat": 0, **found["learn"]}
     return Guide(
         name, language, found["goal"], found.get("original", ""), deck, tuple(rules), example, (*points, told["total"]),

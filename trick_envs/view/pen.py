@@ -51,7 +51,6 @@ class Text(NamedTuple):
     size: float
     fill: str
     bold: bool
-    opacity: float
 
 
 class Shape(NamedTuple):
@@ -138,7 +137,7 @@ class Pen:
         """A disc around a point."""
         self.box(x - radius, y - radius, 2 * radius, 2 * radius, fill, radius, **more)
 
-    def text(
+    def label(
         self,
         x: float,
         y: float,
@@ -148,9 +147,8 @@ class Pen:
         bold: bool = False,
         anchor: float = 0,
         width: float | None = None,
-        opacity: float = 1,
     ) -> float:
-        """A line of text on the baseline ``y``; returns its width.
+        """A line of text whose capitals are centred vertically at ``y``; returns its width.
 
         Args:
             x, y: where it stands.
@@ -160,20 +158,16 @@ class Pen:
             bold: weight.
             anchor: 0: it begins at ``x``; 0.5: it is centred there; 1: it ends there.
             width: it is made smaller, and then cut, to be no wider.
-            opacity: 1: opaque.
         """
+        y += CAP / 2 * size
         length = measure(text, size, bold)
         if width is not None and length > width:
             size = max(size * width / length, 0.75 * size)
             text = cut(text, size, bold, width)
             length = measure(text, size, bold)
         if text.strip():
-            self.items.append(Text(x - anchor * length, y, text, size, fill, bold, opacity))
+            self.items.append(Text(x - anchor * length, y, text, size, fill, bold))
         return length
-
-    def label(self, x: float, y: float, text: str, size: float, fill: str, **more: Any) -> float:
-        """Text whose capitals are centred vertically at ``y``; returns its width."""
-        return self.text(x, y + CAP / 2 * size, text, size, fill, **more)
 
     def shape(
         self, x: float, y: float, points: Sequence[tuple[float, float]], fill: str, scale: float = 1, opacity: float = 1

@@ -134,7 +134,7 @@ def _text(item: Text) -> Sprite:
     size = (ceil(right + item.x) - x + 2, ceil(bottom + item.y) - y + 2)
     mask = Image.new("L", (size[0] * _FINE, size[1] * _FINE))
     ImageDraw.Draw(mask).text(((item.x - x) * _FINE, (item.y - y) * _FINE), item.text, 255, font, "ls")
-    return [(x, y, rgb(item.fill), _finish(mask, item.opacity))]
+    return [(x, y, rgb(item.fill), mask.reduce(_FINE))]
 
 
 @lru_cache(256)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 
@@ -46,8 +45,3 @@ class Row:
     def drawn(self) -> bool:
         """Whether there is something to draw."""
         return bool(self.label or self.value or self.cards or self.line or self.suit or self.icon)
-
-
-def lines_of(rows: Iterable[Row]) -> tuple[str, ...]:
-    """Rows in words, a line each."""
-    return tuple(row.words for row in rows if row.words)

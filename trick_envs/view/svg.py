@@ -61,12 +61,12 @@ def _text(item: Text) -> str:
         weight, width = ' font-weight="bold"' if item.bold else "", measure(item.text, item.size, item.bold)
         return (
             f'<text x="{_n(item.x)}" y="{_n(item.y)}" font-size="{_n(item.size)}" font-family="sans-serif"{weight} '
-            f'textLength="{_n(width)}" lengthAdjust="spacingAndGlyphs" fill="{item.fill}"{_opacity(item.opacity)}>'
+            f'textLength="{_n(width)}" lengthAdjust="spacingAndGlyphs" fill="{item.fill}">'
             f"{escape(item.text)}</text>"
         )
     return (
-        f'<path transform="translate({_n(item.x)} {_n(item.y)}) scale({item.size / EM:.4g})" fill="{item.fill}"'
-        f'{_opacity(item.opacity)} d="{_chain(item.text, item.bold)}"/>'
+        f'<path transform="translate({_n(item.x)} {_n(item.y)}) scale({item.size / EM:.4g})" fill="{item.fill}" '
+        f'd="{_chain(item.text, item.bold)}"/>'
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 from trick_envs.engine.deal import Plays, Trick
 from trick_envs.errors import InputTypeError, shown
 from trick_envs.view.messages import said, said_to
-from trick_envs.view.rows import Row, lines_of
+from trick_envs.view.rows import Row
 
 Kinds = tuple[int | None, ...]  # cards by kind; None: a card that the observer does not see
 
@@ -134,7 +134,7 @@ class TableView:
     @property
     def lines(self) -> tuple[str, ...]:
         """What only this game has, in words, a line each."""
-        return lines_of(self.rows)
+        return tuple(row.words for row in self.rows if row.words)
 
     def card(self, kind: int) -> str:
         """A card as written, such as ``10S``."""

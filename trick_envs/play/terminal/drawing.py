@@ -66,7 +66,8 @@ class Drawing:
             width: columns.
             apart: whether to leave a line between seats.
         """
-        seats = _clockwise(view, 1)
+        first = 0 if view.observer is None else view.observer + 1
+        seats = [*view.seats[first:], *view.seats[:first]]
         tricks = [self._played(view, seat.seat) for seat in seats]
         names = max(len(view.you(seat.seat)) for seat in seats)
         scores = max(len(f"{seat.score:+d}") for seat in seats)
@@ -84,17 +85,13 @@ class Drawing:
                 "  ",
             )
             lines += self._beside(view, seat, line, width) + [Text()] * apart
-        lines += [Text.assemble("   ", line) for line in self._places(view)]
-        lines += [Text(f"   {line}") for line in _flow(view.lines, width - 4)]
-        return Text("\n").join(lines)
-
-    def _places(self, view: TableView) -> list[Text]:
-        """The common places with cards that are seen, a line each."""
-        return [
-            Text.assemble((f"{place_words(name)}: ", FAINT), self.cards(view, held))
+        lines += [
+            Text.assemble("   ", (f"{place_words(name)}: ", FAINT), self.cards(view, held))
             for name, held in view.places.items()
             if any(kind is not None for kind in held)
         ]
+        lines += [Text(f"   {line}") for line in _flow(view.lines, width - 4)]
+        return Text("\n").join(lines)
 
     def _played(self, view: TableView, seat: int) -> Text:
         """The cards that a seat has in the trick, with marks."""
@@ -184,12 +181,6 @@ class Drawing:
         face.apply_meta({"place": place})
         face.pad_right(1)
         return face
-
-
-def _clockwise(view: TableView, first: int) -> list[SeatView]:
-    """All seats, beginning so many places to the left of the observer."""
-    start = 0 if view.observer is None else view.observer + first
-    return [view.seats[(start + i) % view.num_players] for i in range(view.num_players)]
 
 
 def _flow(lines: Iterable[str], width: int) -> list[str]:

@@ -23,7 +23,7 @@ A frame is the JSON object that the page gets for each (``frame_data``):
 
 The table is what the page draws: ``bottom``, the seat there; ``led``, ``taking``, seats or ``null``; ``trick``,
 ``[seat, kind]`` for each card; ``winners``; ``remarks``, ``[seat, words]``; ``rows`` (``trick_envs.view.rows``, what is
-empty left out); and ``seats``: ``hand`` (``null``: a card that is not seen), ``places``, ``dealer``, ``facts`` (rows)
+empty left out); and ``seats``: ``hand`` (``null``: a card that is not seen), ``dealer``, ``facts`` (rows)
 and ``about``, what the numbers mean. It follows from one ``TableView``: the same in worlds that look alike.
 
 Every event has ``event``, its kind, and ``text``, a sentence without a stop. The kinds, and what else they have:
@@ -161,7 +161,6 @@ def table_data(view: TableView, bottom: int) -> dict[str, Any]:
         "seats": [
             {
                 "hand": list(seat.hand),
-                "places": {name: list(kinds) for name, kinds in seat.places.items() if kinds},
                 "dealer": seat.dealer,
                 "facts": [_row(fact) for fact in seat.facts]
                 or [{"note": seat.note or said("plate.count", count=len(seat.taken))}],

@@ -13,7 +13,7 @@ from typing import Any
 
 from anyio import CapacityLimiter
 from anyio.to_thread import run_sync
-from starlette.datastructures import Headers
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
@@ -54,10 +54,9 @@ class SafeHeaders:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                headers = dict(HEADERS)
-                if not any(name == b"cache-control" for name, _ in message["headers"]):
-                    headers["cache-control"] = "no-store" if scope["path"].startswith("/api/") else "no-cache"
-                message["headers"] += [(name.encode(), value.encode()) for name, value in headers.items()]
+                headers = MutableHeaders(scope=message)
+                headers.setdefault("cache-control", "no-store" if scope["path"].startswith("/api/") else "no-cache")
+                headers.update(HEADERS)
             await send(message)
 
         await self.app(scope, receive, send_with_headers if scope["type"] == "http" else send)
@@ -117,7 +116,7 @@ class KnownBrowsers:
             if fresh and message["type"] == "http.response.start":
                 # Lax: a link that a friend has sent must not look like a new browser
                 cookie = f"{COOKIE}={fresh}; Path=/; Max-Age=34560000; HttpOnly; SameSite=Lax"
-                message["headers"] += [(b"set-cookie", cookie.encode())]
+                MutableHeaders(scope=message).append("set-cookie", cookie)
             await send(message)
 
         await self.app(scope, receive, send_with_cookie)

@@ -126,12 +126,20 @@ def choices(first: str, language: str) -> Any:
 
 
 def about_type(name: str, language: str) -> Any:
-    """A game: players, options, and its rules in short."""
-    kind = game_type(name)
-    found = fields(kind.state)
+    """A game: players, options, and its rules in short.
+
+    ``title``, and ``original`` as its author writes it, if in another way; ``goal``, a sentence in ``language``;
+    ``guided``: whether a first deal can be guided.
+    """
+    kind, title, guide = game_type(name), title_of(name), guide_of(name, language)
+    found, english = fields(kind.state), guide_of(name)
     return {
         "name": name,
-        **about_guide(name, language),
+        "title": title,
+        "original": english.original if english and english.original != title else "",
+        "goal": guide.goal if guide else "",
+        "language": guide.language if guide else ENGLISH,
+        "guided": guide is not None,
         "cover": cover(name),
         "players": list(kind.players),
         "default_players": kind.default_players,
@@ -143,15 +151,6 @@ def about_type(name: str, language: str) -> Any:
             for option, default in kind.options.items()
         },
     }
-
-
-def about_guide(name: str, language: str) -> dict[str, Any]:
-    """The title of a game, and as its author writes it; its goal in a sentence; whether a first deal can be guided."""
-    guide, english, title = guide_of(name, language), guide_of(name), title_of(name)
-    if guide is None or english is None:
-        return {"title": title, "goal": "", "language": ENGLISH, "original": "", "guided": False}
-    original = "" if english.original == title else english.original
-    return {"title": title, "goal": guide.goal, "language": guide.language, "original": original, "guided": True}
 
 
 def cover(name: str) -> list[int]:

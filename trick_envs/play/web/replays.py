@@ -176,9 +176,7 @@ class Replay(Kept):
         Cards passed before the first trick form a trick of their own.
         """
         game, names = self.game, self.match.names or [seat_name(seat) for seat in range(self.game.num_players)]
-        deals: list[dict[str, Any]] = [
-            {"dealer": deal.dealer, "score": deal.score, "tricks": []} for deal in self.match.deals
-        ]
+        deals: list[dict[str, Any]] = [{"score": deal.score, "tricks": []} for deal in self.match.deals]
         for number, (_, play, ended) in enumerate(self.steps):
             if play is None:
                 continue

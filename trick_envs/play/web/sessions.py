@@ -116,7 +116,7 @@ class Store(Generic[T]):
     def drop(self, name: str) -> None:
         """Keeps this one no longer."""
         with self._lock:
-            self._drop([old for old in [self._kept.get(name)] if old is not None])
+            self._drop([self._kept[name]] if name in self._kept else [])
 
     def __len__(self) -> int:
         return len(self._kept)
