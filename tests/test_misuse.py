@@ -38,8 +38,9 @@ from trick_envs.matches.match import Match
 from trick_envs.matches.viewing import match_view
 from trick_envs.play.hints import advisor_of
 from trick_envs.play.review import belief
-from trick_envs.view import ansi, card_svg, rgb_array, svg, table_view
-from trick_envs.view.reader import position_text
+from trick_envs.view import ansi, avatar_svg, card_svg, icon_svg, rgb_array, svg, table_view
+from trick_envs.view.answer import parse_answer
+from trick_envs.view.reader import estimated_tokens, position_text
 
 # --- batches and vectors ------------------------------------------------------------------------------------------
 
@@ -306,7 +307,89 @@ def test_only_views_are_drawn_and_only_matches_are_viewed(wrong: Any) -> None:
             match_view(wrong)
 
 
-@pytest.mark.parametrize("card", [-1, 53, 999, 2.5, "4R", None, [1]], ids=repr)
+@pytest.mark.parametrize("size", [None, "8", 7, 10_001, -3, True, 62.5, float("nan"), [9], np.array([9, 9])], ids=repr)
+def test_a_picture_has_a_size_in_whole_pixels(size: Any) -> None:
+    """Some drew with negative widths, others said what Python or Pillow says."""
+    view, deck = match_view(Match(load_game("pepper", 3), 1)), load_game("pepper", 3).deck
+    for name, draw in (
+        ("width", lambda: svg(view, size)),
+        ("height", lambda: svg(view, height=size)),
+        ("width", lambda: rgb_array(view, size)),
+        ("width", lambda: card_svg(deck, 3, width=size)),
+        ("size", lambda: avatar_svg(1, size=size)),
+        ("size", lambda: icon_svg("pepper", "pepper", size)),
+    ):
+        with pytest.raises(InputError, match=f"^{name}: expected a whole number of 8 to 10,000, not "):
+            draw()
+
+
+@pytest.mark.parametrize("wrong", [None, 2.5, -1, [1], {}, np.array([1, 2]), object()], ids=repr)
+def test_what_is_no_name_deck_or_seat_is_not_drawn(wrong: Any) -> None:
+    deck = load_game("pepper", 3).deck
+    for told, draw in (
+        ("deck: expected the deck of a game, such as game.deck", lambda: card_svg(wrong, 3)),
+        ("there is no game .*: choose one of", lambda: card_svg(deck, 3, wrong)),
+        ("there is no game .*: choose one of", lambda: icon_svg(wrong, "pepper")),
+        ("name: expected the name of a mark", lambda: icon_svg("pepper", wrong)),
+        ("seat: expected a seat of 0 or more", lambda: avatar_svg(wrong)),
+    ):
+        with pytest.raises(TrickEnvsError, match=f"^{told}"):
+            draw()
+
+
+@pytest.mark.parametrize("wrong", [3, "abc", b"abc", ["a", "b"], [1, 2, 3], np.array("abc"), {1, 2, 3}], ids=repr)
+def test_every_seat_of_a_view_has_a_name_or_none_has(wrong: Any) -> None:
+    """A text was read as names of one letter."""
+    game = load_game("pepper", 3)
+    states = Match(game, 1).states
+    with pytest.raises((InputError, InputTypeError), match=r"^names: expected 3 texts, or none, not "):
+        table_view(game, states, names=wrong)
+    for names in (("a", "b", "c"), np.array(["a", "b", "c"])):
+        assert [seat.name for seat in table_view(game, states, names=names).seats] == ["a", "b", "c"]
+    for name, kind in (("previous", "Trick"), ("ended", "Ended")):
+        with pytest.raises(InputTypeError, match=rf"^{name}: expected None or {kind}\(…\), not "):
+            table_view(game, states, **{name: wrong})
+
+
+@pytest.mark.parametrize("wrong", [None, 3, 2.5, "abc", np.array(3), object()], ids=repr)
+def test_what_cannot_be_gone_through_is_no_list(wrong: Any) -> None:
+    game = load_game("pepper", 3, 1)
+    for told, take in (
+        ("some: expected cards, not ", lambda: game.deck.format_all(wrong)),
+        ("hands: expected a list of cards for each seat, not ", lambda: game.deck.parse_deal(wrong, [], 12)),
+        ("given: expected a list of deals, not ", lambda: Match(game, 1, wrong)),
+        ("given: expected a list of deals, not ", lambda: Match(game, 1, [wrong])),
+        ("legal: expected the legal cards as written", lambda: parse_answer("<play>1R</play>", wrong)),
+    ):
+        with pytest.raises(InputTypeError, match=f"^{told}"):
+            take()
+
+
+@pytest.mark.parametrize("wrong", [3, 2.5, b"abc", ["abc"], np.array(["a", "b"]), object()], ids=repr)
+def test_what_is_no_text_no_deck_no_attribute_and_no_player_is_told(wrong: Any) -> None:
+    game = load_game("pepper", 3)
+    games = pytest.importorskip("trick_envs.interfaces.sb3").make_vec_env(PEPPER, 2)
+    for told, take in (
+        ("text: expected a text, not ", lambda: parse_answer(wrong, ["1R"])),
+        ("text: expected a text, not ", lambda: estimated_tokens(wrong)),
+        ("deck: expected the deck of a game", lambda: parse_answer("<play>1R</play>", ["1R"], wrong)),
+        ("attr_name: expected the name of an attribute, not ", lambda: games.get_attr(wrong)),
+        ("baseline: expected an agent with act", lambda: SearchAgent("pimc", 2, game, baseline=wrong)),
+    ):
+        with pytest.raises(InputTypeError, match=f"^{told}"):
+            take()
+
+
+def test_a_bad_answer_is_told_what_is_legal_from_an_array_too() -> None:
+    """The sentence about the answer was "The truth value of an array …"."""
+    names = np.array(load_game("pepper", 3).deck.names)
+    assert parse_answer("<play>red one</play>", names[:2]).card == "1R"
+    assert parse_answer("nothing", names[:2]).problem.endswith(
+        "Legal: 1R 2R. Answer with one of them, such as <play>1R</play>."
+    )
+
+
+@pytest.mark.parametrize("card", [-1, 53, 999, 2.5, "4R", None, [1], np.array([1, 2])], ids=repr)
 def test_no_number_names_a_card_from_the_end_of_the_deck(card: Any) -> None:
     """-1 was the last card."""
     one, two = load_game("donguri", 4).deck, load_game("double_deck_whist").deck

@@ -348,6 +348,15 @@ def test_pixels_have_the_size_that_is_asked_for(name):
     assert rgb_array(view, 500, 300).any()
 
 
+@every_game
+def test_a_picture_is_as_small_as_it_is_asked_for(name):
+    """At 48 x 48 pixels Pillow refused boxes without a width."""
+    pytest.importorskip("PIL")
+    view = match_view(greedy_match(name, max(game_type(name).players)), 0)
+    for width, height in ((48, 48), (8, 8), (8, 600), (600, 20)):
+        assert rgb_array(view, width, height).shape == (height, width, 3)
+
+
 def test_names_of_players_are_escaped():
     view = view_of(given("pepper", THREE, dealer=0), 0)
     text = svg(replace(view, title="<script>", prompt="a & b"))

@@ -6,7 +6,11 @@ All are a ``TrickEnvsError`` and, as Python's own errors for the same, a ``Value
 
 from __future__ import annotations
 
+from typing import Any, TypeVar
+
 from gymnasium import error
+
+T = TypeVar("T")
 
 RAISED_BY = "raised by "  # a note of an exception from code of others begins so
 
@@ -48,6 +52,32 @@ class MissingExtraError(TrickEnvsError, ImportError):
 
 class FolderInUseError(TrickEnvsError, RuntimeError):
     """Another process writes into the same folder."""
+
+
+def checked(given: Any, kind: type[T], name: str, what: str) -> T:
+    """What is given, if it is of a kind.
+
+    Raises:
+        TypeError: if it is not; names the argument, and what was expected.
+    """
+    if not isinstance(given, kind):
+        raise InputTypeError(f"{name}: expected {what}, not {shown(given)}")
+    return given
+
+
+def checked_list(given: Any, kind: type, name: str, what: str) -> list[Any]:
+    """What is given as a list, if it can be gone through, is no text, and all of it is of a kind.
+
+    Raises:
+        TypeError: if it is not; names the argument, and what was expected.
+    """
+    try:
+        each = list(given)
+    except TypeError:
+        each = None
+    if each is None or isinstance(given, str) or not all(isinstance(one, kind) for one in each):
+        raise InputTypeError(f"{name}: expected {what}, not {shown(given)}")
+    return each
 
 
 def shown(given: object) -> str:

@@ -12,6 +12,7 @@ from trick_envs.agents.agent import (
     Agent,
     Masks,
     Observations,
+    checked_agent,
     legal_actions,
     observation_for,
     required,
@@ -82,6 +83,8 @@ class SearchAgent:
     def __init__(
         self, method: str, effort: int, game: Game, seed: int = 0, baseline: Agent | None = None, name: str = ""
     ) -> None:
+        if baseline is not None:
+            checked_agent(baseline, "baseline")
         self.name = name or f"{f'{baseline.name}+' if baseline else ''}{method}:{effort}"
         self.observation = observation_for(baseline)
         self.game = checked_game(game)

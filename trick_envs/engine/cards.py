@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from trick_envs.engine.build import rule
 from trick_envs.engine.intrinsics import lowest_bit, popcount
-from trick_envs.errors import InputError, shown
+from trick_envs.errors import InputError, checked_list, shown
 
 # Why 54 bits of a word of 64: two words then hold the 108 cards of two packs with jokers, each pack in one of them, so
 # that the second copy of a card is the same bit of the other word. And no bit of a card is ever the sign of an
@@ -185,7 +185,7 @@ class Deck:
             kind = card - WORD if self.copies == 2 and card >= WORD else card
             if 0 <= kind < len(self.names):
                 return index(kind)
-        except TypeError:
+        except (TypeError, ValueError):  # the second of arrays
             pass
         second = f", or {WORD} to {WORD + self.kinds - 1} of the second pack" if self.copies == 2 else ""
         raise InputError(f"card: expected a whole number of 0 to {self.kinds - 1}{second}, not {shown(card)}")
@@ -205,7 +205,7 @@ class Deck:
 
     def format_all(self, some: Iterable[int]) -> list[str]:
         """Cards as written, in the order of suits and ranks."""
-        return [self.names[kind] for kind in sorted(self.kind(card) for card in some)]
+        return [self.names[kind] for kind in sorted(map(self.kind, checked_list(some, object, "some", "cards")))]
 
     def parse(self, text: str) -> int:
         """The kind of a card as written.
@@ -229,7 +229,10 @@ class Deck:
         """
         order: list[int] = []
         dealt = [0] * self.kinds
-        places = [(f"the hand of player_{seat}", hand, hand_size) for seat, hand in enumerate(hands)]
+        places = [
+            (f"the hand of player_{seat}", hand, hand_size)
+            for seat, hand in enumerate(checked_list(hands, object, "hands", "a list of cards for each seat"))
+        ]
         places.append(("the stock", stock, self.size - hand_size * len(hands)))
         for place, held, _ in places:
             if isinstance(held, str) or not isinstance(held, Sequence):

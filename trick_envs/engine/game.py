@@ -24,7 +24,7 @@ from trick_envs.engine.intrinsics import OF_TABLE
 from trick_envs.engine.observation import Block, Layout
 from trick_envs.engine.search.worlds import ROWS, WIDTH
 from trick_envs.engine.state import PHASES, Field, Sizes, State, States, fields, record_dtype
-from trick_envs.errors import InputError, InputTypeError, shown
+from trick_envs.errors import InputError, checked, shown
 
 GAMES_BY_NAME: dict[str, GameType] = {}  # those that the registry has found: another process finds them, too
 
@@ -242,8 +242,7 @@ class Game:
         """
         drawn = np.array(checked_states(self, states))
         observers = seat_numbers(seats, self.num_players, len(drawn))
-        if not isinstance(rng, np.random.Generator):
-            raise InputTypeError(f"rng: expected a NumPy Generator, such as np.random.default_rng(0), not {shown(rng)}")
+        checked(rng, np.random.Generator, "rng", "a NumPy Generator, such as np.random.default_rng(0)")
         streams = rng.integers(2**64, size=len(drawn), dtype=np.uint64)
         self.kernels.resample_batch(drawn, observers, streams, np.zeros((ROWS, WIDTH), np.int64))
         return drawn
@@ -258,9 +257,7 @@ def checked_game(game: object) -> Game:
     Raises:
         TypeError: if it is not.
     """
-    if not isinstance(game, Game):
-        raise InputTypeError(f"game: expected what load_game() returns, such as load_game('pepper'), not {shown(game)}")
-    return game
+    return checked(game, Game, "game", "what load_game() returns, such as load_game('pepper')")
 
 
 def checked_states(game: Game, states: Any, whose: str = "states", least: int = 0) -> States:

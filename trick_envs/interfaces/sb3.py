@@ -25,7 +25,7 @@ from stable_baselines3.common.vec_env import VecEnv, VecMonitor
 from trick_envs.engine.arguments import action_numbers, whole_number
 from trick_envs.engine.interrupts import Interruptible, whole
 from trick_envs.engine.rng import checked_seed, game_seeds
-from trick_envs.errors import IllegalAction, InputError, InputTypeError, ResetNeeded, shown
+from trick_envs.errors import IllegalAction, InputError, InputTypeError, ResetNeeded, checked, shown
 from trick_envs.interfaces.vector import VectorSeatEnv
 
 
@@ -127,6 +127,7 @@ class SeatVecEnv(Interruptible, VecEnv):
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
         """The value of an attribute in every game, or in some."""
         each = self._get_indices(indices)
+        checked(attr_name, str, "attr_name", "the name of an attribute")
         if attr_name == "seat":
             return [int(self.games.seats[i]) for i in each]
         if attr_name == "action_masks":

@@ -22,7 +22,7 @@ from trick_envs.engine.play_log import PlayLog
 from trick_envs.engine.positions import dealt, phase_name, why_illegal, winners_in
 from trick_envs.engine.rng import checked_seed
 from trick_envs.engine.state import FOLLOW, LEAD, States, copy_states
-from trick_envs.errors import IllegalAction, InputError, InputTypeError, in_a_line, shown
+from trick_envs.errors import IllegalAction, InputError, InputTypeError, checked_list, in_a_line, shown
 from trick_envs.matches.fixed_deals import deal_given
 from trick_envs.matches.record import Record
 
@@ -59,7 +59,10 @@ class Match:
         self.over, self.seat = False, -1
         self.notes: dict[str, object] = {}
         self.names: tuple[str, ...] = ()
-        self._given = tuple(Deal(deal.dealer, tuple(map(int, deal.order))) for deal in given)
+        self._given = tuple(
+            Deal(deal.dealer, tuple(map(int, deal.order)))
+            for deal in checked_list(given, Deal, "given", "a list of deals")
+        )
         self._deal = Deal()  # the one that is being played
         self._log: PlayLog | None = None
         self._bind()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trick_envs.errors import InputTypeError, shown
+from trick_envs.errors import checked
 from trick_envs.matches.match import Match
 from trick_envs.view import TableView, table_view
 
@@ -18,6 +18,5 @@ def match_view(match: Match, observer: int | None = None) -> TableView:
         ValueError: if there is no such seat.
         TypeError: if ``match`` is no match, but an environment for example.
     """
-    if not isinstance(match, Match):
-        raise InputTypeError(f"match: expected a Match, not {shown(match)}")
+    checked(match, Match, "match", "a Match")
     return table_view(match.game, match.states, observer, match.last_trick, names=match.names)

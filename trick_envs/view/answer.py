@@ -9,6 +9,7 @@ from functools import cache
 from typing import NamedTuple
 
 from trick_envs.engine.cards import Deck
+from trick_envs.errors import checked, checked_list
 from trick_envs.view.words import suit_name
 
 _COUNT = (
@@ -59,9 +60,12 @@ def parse_answer(text: str, legal: Sequence[str], deck: Deck | None = None) -> A
         legal: the legal cards, as written: ``["10B", "4Y"]``.
         deck: the deck, to know other cards when it sees them; ``None``: all ranks and suits that the games have.
     """
+    legal = checked_list(legal, str, "legal", "the legal cards as written, such as ['10B', '4Y']")
+    if deck is not None:
+        checked(deck, Deck, "deck", "the deck of a game, such as game.deck")
     suits = deck.suits if deck else "".join(dict.fromkeys([*_LETTERS, *(card[-1] for card in legal)]))
     ranks = deck.ranks if deck else tuple(dict.fromkeys([*_NUMBERS, *(card[:-1] for card in legal)]))
-    text = _THOUGHT.sub("\n", text).rpartition("</think>")[2][-MOST_READ:]
+    text = _THOUGHT.sub("\n", checked(text, str, "text", "a text")).rpartition("</think>")[2][-MOST_READ:]
     tags = ((found.start(), found[1]) for found in _TAG.finditer(text))  # also a last one that is not closed
     places = sorted([*tags, *_objects(text)])
     found = places[-1][1] if places else _last_line(text)

@@ -10,7 +10,7 @@ from trick_envs.view.avatars import draw_avatar
 from trick_envs.view.cards import face
 from trick_envs.view.geometry import SIZE, Plan, plan_for
 from trick_envs.view.panel import draw_facts, draw_panel
-from trick_envs.view.pen import RATIO, Area, Drawing, Item, Pen, measure
+from trick_envs.view.pen import RATIO, Area, Drawing, Item, Pen, measure, pixels
 from trick_envs.view.style import CREAM, FAINT, FELT, FELT_DARK, FELT_LIGHT, GOLD, INK, LED, MIST, PAPER, RIM, WINE
 from trick_envs.view.table import YOU, SeatView, TableView, checked_view
 from trick_envs.view.words import sentence
@@ -20,8 +20,8 @@ ROOMY = 140  # width of a plate, from which the mark of a seat is as high as the
 
 def drawing_of(view: TableView, width: int, height: int) -> tuple[Drawing, float]:
     """The picture of a view in the layout's own size, and by how much it has to be scaled."""
-    scale = min(width / SIZE[0], height / SIZE[1])
     checked_view(view)
+    scale = min(pixels(width, "width") / SIZE[0], pixels(height, "height") / SIZE[1])
     plan = plan_for(view.game, view.num_players, view.hand_size, view.observer is None, width / scale, height / scale)
     return Drawing(plan.width, plan.height, _ground(plan), tuple(_Table(view, plan, Pen()).draw())), scale
 

@@ -11,7 +11,7 @@ from trick_envs.engine.deal import Trick
 from trick_envs.engine.game import Game, checked_game, checked_states
 from trick_envs.engine.positions import as_word, trick_in, visible_cards, winners_in
 from trick_envs.engine.state import OVER, PHASES, States
-from trick_envs.errors import InputError, shown
+from trick_envs.errors import InputError, checked, checked_list, shown
 from trick_envs.view.messages import declared, said
 from trick_envs.view.sentences import prompt, said_of_end
 from trick_envs.view.table import Ended, Kinds, SeatView, TableView, seat_name
@@ -50,6 +50,12 @@ def table_view(
     checked_states(game, states, least=1)
     if observer is not None and not is_whole(observer, 0, n - 1):
         raise InputError(f"observer: expected a seat of 0 to {n - 1}, or None for an open table, not {shown(observer)}")
+    for name, shown_with, kind in (("previous", previous, Trick), ("ended", ended, Ended)):
+        if shown_with is not None:
+            checked(shown_with, kind, name, f"None or {kind.__name__}(…)")
+    names = checked_list(names, str, "names", wanted := f"{n} texts, or none")
+    if len(names) not in (0, n):
+        raise InputError(f"names: expected {wanted}, not {shown(names)}")
     state, over = states[0], int(states["phase"][0]) == OVER
     own, common = _cards_lie(game, states, observer)
     acting = None if over or ended is not None else int(state["seat"])

@@ -13,10 +13,22 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
+from trick_envs.engine.arguments import whole_number
+
 FONTS = Path(__file__).parent / "font"
 EM = 256  # units of an outline
 CAP = 0.729  # height of a capital or a digit, in sizes
 RATIO = 1.4  # height of a card, in widths
+MOST_PIXELS = 10_000  # of a side of a picture
+
+
+def pixels(size: Any, name: str) -> int:
+    """The size of a picture that somebody asks for.
+
+    Raises:
+        ValueError: if it is none.
+    """
+    return whole_number(size, 8, MOST_PIXELS, name)
 
 
 class Area(NamedTuple):

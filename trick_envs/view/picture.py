@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import base64
+from math import inf
 
 import numpy as np
 import numpy.typing as npt
 
 from trick_envs.engine.arguments import whole_number
 from trick_envs.engine.cards import Deck
+from trick_envs.engine.registry import game_type
+from trick_envs.errors import checked
 from trick_envs.view.avatars import draw_avatar
 from trick_envs.view.cards import draw_icon, face
 from trick_envs.view.layout import drawing_of
-from trick_envs.view.pen import RATIO, Drawing, Pen, scaled
+from trick_envs.view.pen import RATIO, Drawing, Pen, pixels, scaled
 from trick_envs.view.svg import to_svg
 from trick_envs.view.table import TableView
 
@@ -22,7 +25,11 @@ def svg(view: TableView, width: int = 800, height: int = 600) -> str:
 
     Args:
         view: what is seen.
-        width, height: size of the picture in pixels.
+        width, height: size of the picture in pixels, 8 to 10,000.
+
+    Raises:
+        ValueError: for other sizes.
+        TypeError: if it is no view.
     """
     drawing, scale = drawing_of(view, width, height)
     return to_svg(drawing, scale, view.title, view.prompt)
@@ -52,6 +59,10 @@ def card_svg(deck: Deck, kind: int | None, game: str = "", width: int = 100) -> 
     Raises:
         ValueError: if there is no such card.
     """
+    checked(deck, Deck, "deck", "the deck of a game, such as game.deck")
+    if not isinstance(game, str) or game:
+        game_type(game)
+    width = pixels(width, "width")
     if kind is not None:
         kind = whole_number(kind, 0, deck.kinds - 1, "kind")
     margin = 2
@@ -68,8 +79,8 @@ def avatar_svg(seat: int, you: bool = False, size: int = 24) -> str:
         you: whether a person sits there.
         size: width and height in pixels.
     """
-    pen = Pen()
-    draw_avatar(pen, seat, you, size / 2, size / 2, size / 2 - 1)
+    pen, size = Pen(), pixels(size, "size")
+    draw_avatar(pen, whole_number(seat, 0, inf, "seat", "a seat"), you, size / 2, size / 2, size / 2 - 1)
     return to_svg(Drawing(size, size, (), tuple(pen.items)))
 
 
@@ -81,8 +92,10 @@ def icon_svg(game: str, name: str, size: int = 24) -> str:
         name: of the mark; one that the game does not know may be drawn as any other.
         size: width and height in pixels.
     """
-    pen = Pen()
-    draw_icon(game, pen, name, size / 2, size / 2, 0.46 * size)
+    pen, size = Pen(), pixels(size, "size")
+    draw_icon(
+        game_type(game).name, pen, checked(name, str, "name", "the name of a mark"), size / 2, size / 2, 0.46 * size
+    )
     return to_svg(Drawing(size, size, (), tuple(pen.items)))
 
 

@@ -105,7 +105,7 @@ def _rounded(draw: ImageDraw, item: Box, pad: int, grown: float, value: int) -> 
     x, y = (item.x + pad - grown) * _FINE, (item.y + pad - grown) * _FINE
     width, height = (item.width + 2 * grown) * _FINE, (item.height + 2 * grown) * _FINE
     radius = max(min(item.radius + grown, (item.width + 2 * grown) / 2, (item.height + 2 * grown) / 2), 0) * _FINE
-    draw.rounded_rectangle((x, y, x + width - 1, y + height - 1), radius, fill=value)
+    draw.rounded_rectangle((x, y, max(x, x + width - 1), max(y, y + height - 1)), radius, fill=value)
 
 
 def _shape(item: Shape) -> Sprite:
@@ -128,7 +128,7 @@ def _finish(mask: Picture, opacity: float) -> Picture:
 def _text(item: Text) -> Sprite:
     from PIL import Image, ImageDraw
 
-    font = _font(_FINE * item.size, item.bold)  # at this size rounded advances do not matter
+    font = _font(max(_FINE * item.size, 1), item.bold)  # at this size rounded advances do not matter
     left, top, right, bottom = (edge / _FINE for edge in font.getbbox(item.text, anchor="ls"))
     x, y = floor(left) - 1, floor(top) - 1
     size = (ceil(right + item.x) - x + 2, ceil(bottom + item.y) - y + 2)

@@ -15,6 +15,7 @@ from trick_envs.engine.game import Game, checked_game, checked_states
 from trick_envs.engine.history import DEAL, HIDDEN_CARD, MIDDLE, SEE, Events
 from trick_envs.engine.registry import load_game
 from trick_envs.engine.state import FOLLOW, LEAD, OVER, PASS, PHASES, PICK, States
+from trick_envs.errors import checked
 from trick_envs.view.guide import Guide, guide_of, rule_words
 from trick_envs.view.look import table_view
 from trick_envs.view.table import Kinds, SeatView, TableView
@@ -262,6 +263,6 @@ def estimated_tokens(text: str) -> int:
     one token each, longer words one for every 6 letters, and a card such as ``QH`` two. On the positions of all tables
     the vocabularies ``cl100k_base`` and ``o200k_base`` never need more (``docs/language_models.md``).
     """
-    found = _PIECE.findall(text)
+    found = _PIECE.findall(checked(text, str, "text", "a text"))
     more = sum((len(piece) - 1) // 6 for piece in found if len(piece) > 6 and piece.isalpha())
     return len(found) + more - len(_SPACE_BEFORE_WORD.findall(text))

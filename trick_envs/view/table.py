@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
 from trick_envs.engine.deal import Plays, Trick
-from trick_envs.errors import InputTypeError, shown
+from trick_envs.errors import checked
 from trick_envs.view.messages import said, said_to
 from trick_envs.view.rows import Row
 
@@ -170,6 +170,4 @@ def checked_view(view: object) -> TableView:
     Raises:
         TypeError: if it is not.
     """
-    if not isinstance(view, TableView):
-        raise InputTypeError(f"view: expected what table_view() or match_view() returns, not {shown(view)}")
-    return view
+    return checked(view, TableView, "view", "what table_view() or match_view() returns")

@@ -7,7 +7,7 @@ import math
 import pyspiel
 
 from trick_envs.engine.arguments import whole_number
-from trick_envs.errors import InputError, InputTypeError, shown
+from trick_envs.errors import InputError, checked
 from trick_envs.interfaces.openspiel.game import DealGame, DealState
 
 MOST_LINES = 10_000_000  # of play in a tree that is searched completely: about 4 kB of memory each
@@ -63,8 +63,7 @@ def exploitabilities(game: DealGame, iterations: int = 100) -> dict[str, float]:
 
 def _check_size(game: DealGame) -> None:
     """Checks that the whole tree of a game can be searched: of all deals, with the hands played in every order."""
-    if not isinstance(game, DealGame):
-        raise InputTypeError(f"game: expected what small() returns, such as small('pepper'), not {shown(game)}")
+    checked(game, DealGame, "game", "what small() returns, such as small('pepper')")
     if not game.is_small:
         raise InputError(f"game: {game} is at full size, too large to be searched completely: expected one of small()")
     players, size, cards = game.game.num_players, game.game.hand_size, game.game.deck.size
