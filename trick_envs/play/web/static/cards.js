@@ -29,7 +29,7 @@ export function avatar(seat) {
 export function cardButton(about, kind, { state = "", key = null, label = "", pressed = null, extra = null, onclick = null }) {
   const { name, words } = about.cards[kind];
   return h("button", {
-    type: "button", class: `card ${state}`.trim(), "data-card": name, "aria-label": label || words,
+    type: "button", class: ["card", state], "data-card": name, "aria-label": label || words,
     "aria-pressed": pressed === null ? null : String(pressed), "aria-disabled": state === "legal" ? null : "true", tabindex: "-1", "data-key": key, onclick,
   }, cardImage(about, kind), extra);
 }
@@ -40,7 +40,7 @@ export function drawHand(holder, about, frame, ready, make) {
   const groups = [[null, frame.hand], ...Object.entries(frame.places)].filter(([, kinds]) => kinds.length);
   const words = (name) => messages.places[name ?? "hand"] ?? name;
   holder.replaceChildren(...groups.map(([name, kinds]) => h(
-    "div", { class: `cards${name === null ? "" : " beside"}`, role: "group", "aria-label": words(name) },
+    "div", { class: ["cards", name !== null && "beside"], role: "group", "aria-label": words(name) },
     name === null ? null : h("span", { class: "place", "aria-hidden": "true" }, words(name)),
     ...kinds.map((kind) => {
       const legal = ready && frame.legal.includes(kind);

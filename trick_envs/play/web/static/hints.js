@@ -51,12 +51,12 @@ export function hintMark(hint) {
   const { hints } = state;
   if (!state.figures) {
     const star = hint.kind === hints.search ? "★" : hint.kind === hints.baseline ? "☆" : "";
-    return star ? h("span", { class: `hint star${star === "★" ? " best" : ""}`, "aria-hidden": "true" }, star) : null;
+    return star ? h("span", { class: ["hint", "star", star === "★" && "best"], "aria-hidden": "true" }, star) : null;
   }
   const disagrees = hints.disagree && hint.kind === hints.search;
   return h(
     "span",
-    { class: `hint${hint.kind === hints.baseline ? " policy" : ""}${disagrees ? " better" : ""}`, "aria-hidden": "true" },
+    { class: ["hint", hint.kind === hints.baseline && "policy", disagrees && "better"], "aria-hidden": "true" },
     hint.probability === null ? null : bar(hint.probability),
     hint.probability === null ? null : h("b", { "data-text": percent(hint.probability).replace(" ", "") }),
     h("span", { class: "search" },

@@ -10,13 +10,13 @@ export function said(name, blanks = {}) {
   return messages[section][key].replace(/\{(\w+)\}/g, (_, blank) => blanks[blank]);
 }
 
-/** An element: h("p", {class: "x", onclick: f}, child, "text"). */
+/** An element: h("p", {class: ["x", late && "y"], onclick: f}, child, "text"). */
 export function h(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
     if (value === false || value === null || value === undefined) continue;
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
-    else element.setAttribute(name, value === true ? "" : value);
+    else element.setAttribute(name, value === true ? "" : Array.isArray(value) ? value.filter(Boolean).join(" ") : value);
   }
   element.append(...children.filter((child) => child !== null && child !== undefined));
   return element;

@@ -3,7 +3,7 @@
 import { avatar, cardImage } from "./cards.js";
 import { $, ask, h, messages, said, sentence } from "./lib.js";
 import { strengths, strengthOf, toContinue } from "./logic.js";
-import { state } from "./state.js";
+import { gameOf, state } from "./state.js";
 
 const OTHERS = ["ismcts:100", "ismcts:1000", "pimc:100"]; // specs without a word
 
@@ -12,8 +12,8 @@ export async function drawStart({ play, learn, openGame, change, bring }) {
   const { games } = await ask("/api/games");
   const going = toContinue(games);
   const strength = h("select", { id: "strength", onchange: () => localStorage.setItem("strength", $("strength").value) },
-    ...strengths(true).map(([word]) => option(word, inWords(word))),
-    ...ownPolicies().map((one) => option(one.spec, tableOf(one))));
+    ...strengths(true).map(([word]) => new Option(inWords(word), word)),
+    ...ownPolicies().map((one) => new Option(tableOf(one), one.spec)));
   const file = h("input", { id: "policy", class: "hidden", type: "file", accept: ".onnx", onchange: () => file.files[0] && bring(file.files[0]) });
   strength.value = localStorage.getItem("strength") || "strong";
   if (!strength.value) strength.value = "strong"; // a file that is offered no more
@@ -44,7 +44,7 @@ function sentPolicies() {
 }
 
 function tableOf({ name, game, players }) {
-  return said("start.table_of", { name, players, game: state.choices.games.find((one) => one.name === game)?.title ?? game });
+  return said("start.table_of", { name, players, game: gameOf(game)?.title ?? game });
 }
 
 /** The strength of a player in a word of the page, or its spec. */
@@ -88,23 +88,19 @@ function usual(game, players) {
   return known[word] ?? known.strong ?? "ismcts:1000";
 }
 
-function option(value, text) {
-  return h("option", { value }, text);
-}
-
 export function fillForm(name = state.choices.first) {
-  $("game").replaceChildren(...state.choices.games.map((game) => option(game.name, game.title)));
+  $("game").replaceChildren(...state.choices.games.map((game) => new Option(game.title, game.name)));
   $("game").value = name;
   fillPlayers();
 }
 
 function chosenGame() {
-  return state.choices.games.find((game) => game.name === $("game").value);
+  return gameOf($("game").value);
 }
 
 function fillPlayers() {
   const game = chosenGame();
-  $("players").replaceChildren(...game.players.map((count) => option(count, `${count}`)));
+  $("players").replaceChildren(...game.players.map((count) => new Option(count, count)));
   $("players").value = String(game.default_players);
   $("options").replaceChildren(...Object.entries(game.options).map(([name, one]) => h("label", { class: "check" }, h("input", { type: "checkbox", name, checked: one.default }), ` ${one.meaning}`)));
   fillSeats();
@@ -113,9 +109,9 @@ function fillPlayers() {
 function fillSeats() {
   const game = chosenGame();
   const count = Number($("players").value);
-  $("seat").replaceChildren(...Array.from({ length: count }, (_, seat) => option(seat, said("new.place", { name: state.choices.names[seat] }))));
+  $("seat").replaceChildren(...Array.from({ length: count }, (_, seat) => new Option(said("new.place", { name: state.choices.names[seat] }), seat)));
   const spec = usual(game, count);
-  fillStrengths($("opponents"), option("each", said("new.each")));
+  fillStrengths($("opponents"), new Option(said("new.each"), "each"));
   $("opponents").value = spec;
   $("each").replaceChildren(...Array.from({ length: count - 1 }, () => h("label", {}, h("span", { class: "who" }), h("select", { onchange: showStrengths }), h("small", {}))));
   for (const select of $("each").querySelectorAll("select")) {
@@ -124,7 +120,7 @@ function fillSeats() {
   }
   showStrengths();
   const deals = game.deals[count];
-  $("length").replaceChildren(...(deals > 1 ? [option("", game.until ? said("new.until", game) : said("new.deals", { count: deals }))] : []), option("1", said("new.deal")));
+  $("length").replaceChildren(...(deals > 1 ? [new Option(game.until ? said("new.until", game) : said("new.deals", { count: deals }), "")] : []), new Option(said("new.deal"), "1"));
 }
 
 /** The strengths that a player can have, the weakest first; then specs that have no word. */
@@ -132,8 +128,8 @@ function fillStrengths(select, ...more) {
   const players = Number($("players").value);
   const trained = chosenGame().pretrained.includes(players);
   const own = ownPolicies().filter((one) => one.game === chosenGame().name && one.players === players);
-  select.replaceChildren(...strengths(trained).map(([, spec]) => option(spec, inWords(spec))), ...own.map(({ spec, name }) => option(spec, name)), ...more,
-    h("optgroup", { label: said("new.other") }, ...OTHERS.map((spec) => option(spec, spec))));
+  select.replaceChildren(...strengths(trained).map(([, spec]) => new Option(inWords(spec), spec)), ...own.map(({ spec, name }) => new Option(name, spec)), ...more,
+    h("optgroup", { label: said("new.other") }, ...OTHERS.map((spec) => new Option(spec))));
 }
 
 /** Who sits where, and what their strengths stand for. */
@@ -162,13 +158,13 @@ export function showForm() {
   const specs = [...Array(about.num_players - 1).keys()].map((number) => about.players[(about.seat + 1 + number) % about.num_players]);
   const selects = [...$("each").querySelectorAll("select")];
   for (const [select, spec] of [[$("opponents"), specs[0]], ...selects.map((one, number) => [one, specs[number]])]) {
-    if (![...select.options].some((one) => one.value === spec)) select.querySelector("optgroup").append(option(spec, spec));
+    if (![...select.options].some((one) => one.value === spec)) select.querySelector("optgroup").append(new Option(spec));
     select.value = spec;
   }
   if (specs.some((spec) => spec !== specs[0])) $("opponents").value = "each";
   showStrengths();
   const lengths = [...$("length").options].map((one) => one.value || String(chosenGame().deals[about.num_players]));
-  if (!lengths.includes(String(about.num_deals))) $("length").append(option(about.num_deals, said("new.deals", { count: about.num_deals })));
+  if (!lengths.includes(String(about.num_deals))) $("length").append(new Option(said("new.deals", { count: about.num_deals }), about.num_deals));
   $("length").value = about.num_deals === chosenGame().deals[about.num_players] && about.num_deals > 1 ? "" : String(about.num_deals);
 }
 

@@ -9,7 +9,7 @@ import { bringPolicy, chosen, drawStart, fillForm, forgetPolicy, remembered, sho
 import { dealOver, lookBack, matchOver, renderScore, showDeal, showLink } from "./results.js";
 import { fillRules, guideOf } from "./rules.js";
 import { hear, sound, toggleSound } from "./sound.js";
-import { state, wait } from "./state.js";
+import { gameOf, state, wait } from "./state.js";
 import { Table } from "./table.js";
 
 const say = speaker($("message"));
@@ -19,7 +19,7 @@ const table = new Table($("table"), (text) => (state.goOn ? state.goOn() : say(t
 
 async function start() {
   state.choices = await ask("/api/choices");
-  $("speed").replaceChildren(...Object.keys(SPEEDS).map((name) => h("option", { value: name }, said(`speeds.${name}`))));
+  $("speed").replaceChildren(...Object.keys(SPEEDS).map((name) => new Option(said(`speeds.${name}`), name)));
   $("speed").value = localStorage.getItem("speed") || "normal";
   fillForm();
   await route();
@@ -40,8 +40,8 @@ async function route() {
       await newGame({ same: name });
       return say(said("play.sent"));
     }
-    if (known(query.get("learn"))) return await startLearning(query.get("learn"));
-    if (known(query.get("game"))) return await newGame(remembered(known(query.get("game"))));
+    if (gameOf(query.get("learn"))) return await startLearning(query.get("learn"));
+    if (gameOf(query.get("game"))) return await newGame(remembered(gameOf(query.get("game"))));
     if (query.has("games")) {
       await showStart();
       return await paper("games");
@@ -52,10 +52,6 @@ async function route() {
     throw error;
   }
   return showStart();
-}
-
-function known(name) {
-  return state.choices.games.find((game) => game.name === name);
 }
 
 /** A link that leads to nothing: the start page, and why. */
@@ -211,7 +207,7 @@ function showResult() {
     guarded,
     learning: learning(),
     again: () => newGame(chosen()),
-    whole: () => newGame(remembered(known(state.about.name))),
+    whole: () => newGame(remembered(gameOf(state.about.name))),
     more: () => { location.href = "/"; },
   });
 }

@@ -70,7 +70,7 @@ async function start() {
   order.sort((one, other) => one.step - other.step);
   review = null;
   done.clear();
-  $("view").replaceChildren(h("option", { value: "all" }, said("replay.everybody")), ...Array.from({ length: about.num_players }, (_, seat) => h("option", { value: seat }, sentence(about.names[seat]))));
+  $("view").replaceChildren(new Option(said("replay.everybody"), "all"), ...about.names.map((name, seat) => new Option(sentence(name), seat)));
   $("deals").replaceChildren(...about.deals.map((_, number) => h("button", { type: "button", "aria-pressed": "false", onclick: () => toDeal(number) }, `${number + 1}`)));
   $("deals").hidden = about.deals.length < 2;
   $("play-on").hidden = !source.playOn;
@@ -97,7 +97,7 @@ function readAddress() {
 
 function resultTable() {
   const scored = about.deals.map((one) => one.score).filter((score) => score);
-  const rows = about.names.map((name, seat) => [about.winners?.includes(seat) ? "won" : null, sentence(name)]);
+  const rows = about.names.map((name, seat) => [[about.winners?.includes(seat) && "won"], sentence(name)]);
   return h("div", { class: "scroll" }, pointsTable(said("result.deal"), rows, about.score, scored), h("p", { class: "seed" }, said("page.seed", about)));
 }
 
@@ -214,7 +214,7 @@ function renderTimeline() {
       "tr", { class: trick.name === "pass" ? "passing" : null },
       h("th", { scope: "row" }, h("button", { type: "button", class: "jump", "data-end": trick.end, onclick: () => go(first), "aria-label": trick.name === "pass" ? said("replay.passing") : said("replay.trick", { number }) }, number)),
       ...seats.map((seat) => h(
-        "td", { class: `${seat === trick.taker ? "takes" : ""}${seat === leader ? " leads" : ""}` },
+        "td", { class: [seat === trick.taker && "takes", seat === leader && "leads"] },
         ...trick.plays.filter(([, who]) => who === seat).map(([step, who, card, phase]) => h(
           "button",
           {
@@ -461,7 +461,7 @@ async function infer() {
   const heads = [[said("page.card")], ...others.map((seat) => [seatHead(seat)])];
   const rows = found.kinds.map((kind, row) => h("tr", {}, h("th", { scope: "row" }, chip(about, kind)), ...others.map((seat) => {
     const share = found.shares[row][seat];
-    const cell = h("td", { class: `number${found.truth[row][seat] ? " holds" : ""}` }, `${Math.round(100 * share)}`, found.truth[row][seat] ? h("span", { class: "hidden" }, said("replay.holds")) : null);
+    const cell = h("td", { class: ["number", found.truth[row][seat] && "holds"] }, `${Math.round(100 * share)}`, found.truth[row][seat] ? h("span", { class: "hidden" }, said("replay.holds")) : null);
     cell.style.setProperty("--share", String(Math.min(share, 1)));
     return cell;
   })));

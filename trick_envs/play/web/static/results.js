@@ -11,7 +11,7 @@ export function renderScore() {
   const shown = deals.slice(-5);
   const best = about.over && about.winners ? about.winners : [];
   const rows = frame.names.map((_, seat) => [
-    [seat === about.seat ? "you" : "", seat === frame.acting ? "acts" : "", best.includes(seat) ? "won" : ""].join(" "),
+    [seat === about.seat && "you", seat === frame.acting && "acts", best.includes(seat) && "won"],
     ...character(seat), ...(seat === about.seat ? [] : [" ", h("small", { title: about.players[seat] }, inWords(about.players[seat]))]),
   ]);
   $("show-deal").hidden = !about.last_deal || (about.over && about.num_deals === 1);

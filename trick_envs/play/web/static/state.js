@@ -17,6 +17,11 @@ export const state = {
 };
 globalThis.state = state;
 
+/** What may be chosen of the game of this name, if there is one. */
+export function gameOf(name) {
+  return state.choices.games.find((game) => game.name === name);
+}
+
 /** Waits so many ms, or without a time until the person goes on. `ended`: what is to happen at once then. */
 export function wait(time, ended = () => {}) {
   return new Promise((resolve) => {

@@ -42,7 +42,7 @@ export class Table {
     this.spots = [table.bottom, ...others].map((seat) => this.spot(seat));
     this.parts.felt.replaceChildren(...others.map((seat) => this.plates.get(seat)), ...this.spots);
     const yours = frame.yours || (frame.acting === table.bottom);
-    this.parts.foot.replaceChildren(own, h("p", { class: `prompt${yours ? " yours" : ""}` }, ...this.prompt()));
+    this.parts.foot.replaceChildren(own, h("p", { class: ["prompt", yours && "yours"] }, ...this.prompt()));
     this.place();
     if (!motion || still.matches) return;
     const came = [...this.laid()].filter(([key]) => !old.has(key));
@@ -84,7 +84,7 @@ export class Table {
   /** What only this game has: a row that says what it means when it is tapped. */
   row(one) {
     const { about } = this;
-    const classes = ["fact", one.strong ? "strong" : "", one.alarm ? "alarm" : "", one.small ? "small" : "", one.line ? "line" : ""].filter(Boolean).join(" ");
+    const classes = ["fact", ...["strong", "alarm", "small", "line"].filter((name) => one[name])];
     const children = [];
     if (one.icon) children.push(image(`/icons/${about.name}/${one.icon}.svg`, { class: "icon", width: "24", height: "24" }));
     if (one.suit) children.push(h("span", { class: `symbol suit-${one.suit}` }, about.suits[one.suit] ?? one.suit));
@@ -95,7 +95,7 @@ export class Table {
     if (one.note) children.push(h("small", {}, one.bar && one.suit ? h("span", { class: "of" }, said("page.share", { part: one.bar[0], whole: one.bar[1] })) : null, h("span", {}, one.note)));
     if (one.line) children.push(this.stations(one));
     return one.about
-      ? h("button", { type: "button", class: `${classes} tip`, title: one.about, "aria-label": `${[one.label, one.suit ? about.suits[one.suit] : "", one.value].filter(Boolean).join(" ")} ${one.about}`.trim(), onclick: (event) => this.explain(event, one.about) }, ...children)
+      ? h("button", { type: "button", class: [...classes, "tip"], title: one.about, "aria-label": `${[one.label, one.suit ? about.suits[one.suit] : "", one.value].filter(Boolean).join(" ")} ${one.about}`.trim(), onclick: (event) => this.explain(event, one.about) }, ...children)
       : h("div", { class: classes }, ...children);
   }
 
@@ -104,7 +104,7 @@ export class Table {
     return h("span", { class: "stations" }, ...one.line.map((seat, number) => {
       const name = seat === null ? "" : this.frame.names[seat];
       const within = one.span && number >= start && number <= end;
-      return h("span", { class: `station${seat === null ? "" : ` seat-${seat % COLOURS}`}${within ? ` within-${whose % COLOURS}` : ""}${number === start ? " first" : ""}${number === end ? " last" : ""}`, title: seat === null ? null : sentence(name) },
+      return h("span", { class: ["station", seat !== null && `seat-${seat % COLOURS}`, within && `within-${whose % COLOURS}`, number === start && "first", number === end && "last"], title: seat === null ? null : sentence(name) },
         h("span", {}, seat === null ? `${number + 1}` : name.startsWith("player_") ? `${seat}` : name === said("words.you") ? said("page.you") : name[0]));
     }));
   }
@@ -115,15 +115,14 @@ export class Table {
     const you = frame.names[seat] === said("words.you");
     const seen = seat === frame.table.bottom ? [] : one.hand.filter((kind) => kind !== null);
     const hidden = one.hand.length - seen.length;
-    const classes = ["plate", "tip", seat === frame.acting ? "acts" : "", frame.table.winners.includes(seat) ? "won" : ""].filter(Boolean).join(" ");
-    return h("button", { type: "button", class: classes, "data-seat": seat, title: one.about, "aria-label": `${sentence(frame.names[seat])}${said("words.end")}${one.about}`, onclick: (event) => this.explain(event, one.about) },
+    return h("button", { type: "button", class: ["plate", "tip", seat === frame.acting && "acts", frame.table.winners.includes(seat) && "won"], "data-seat": seat, title: one.about, "aria-label": `${sentence(frame.names[seat])}${said("words.end")}${one.about}`, onclick: (event) => this.explain(event, one.about) },
       h("span", { class: "who" }, avatar(you ? "you" : seat), h("b", {}, sentence(frame.names[seat])), one.dealer ? h("i", { class: "dealer", title: said("page.dealer") }, said("page.dealer_letter")) : null, h("b", { class: "points" }, signed(frame.scores[seat]))),
       h("span", { class: "second" }, seat !== frame.table.bottom && hidden ? h("span", { class: "held" }, `${hidden}`) : null, ...one.facts.flatMap((fact) => [this.fact(fact), " "])),
       seen.length ? h("span", { class: "chips open" }, ...seen.map((kind) => chip(about, kind))) : null);
   }
 
   fact(fact) {
-    return h("span", { class: `bit${fact.small ? " small" : ""}` },
+    return h("span", { class: ["bit", fact.small && "small"] },
       fact.icon ? image(`/icons/${this.about.name}/${fact.icon}.svg`, { class: "icon", width: "15", height: "15" }) : null,
       fact.suit ? h("span", { class: `symbol suit-${fact.suit}` }, this.about.suits[fact.suit] ?? fact.suit) : null,
       fact.value ? h("b", {}, fact.value) : null, fact.label ?? null, fact.note ?? null);
@@ -136,9 +135,9 @@ export class Table {
     const cards = table.trick.filter(([who]) => who === seat);
     const remark = table.remarks.find(([who]) => who === seat)?.[1];
     const above = seat === table.led ? said("page.led") : remark;
-    return h("div", { class: `spot${seat === frame.acting && !cards.length ? " next" : ""}${seat === table.taking ? " takes" : ""}`, "data-seat": seat },
+    return h("div", { class: ["spot", seat === frame.acting && !cards.length && "next", seat === table.taking && "takes"], "data-seat": seat },
       ...cards.map(([, kind]) => h("span", { class: "laid", "data-key": `${seat}.${kind}`, role: "img", "aria-label": said("page.card_of", { card: about.cards[kind].words, name: frame.names[seat] }) }, cardImage(about, kind))),
-      above ? h("span", { class: `pill${seat === table.led ? " led" : ""}` }, above) : null,
+      above ? h("span", { class: ["pill", seat === table.led && "led"] }, above) : null,
       seat === table.taking && cards.length ? h("span", { class: "pill takes" }, said("page.takes")) : null);
   }
 

@@ -25,7 +25,7 @@ export function hintTable(about, hint, { played = null, judged = false } = {}) {
   const heads = [[said("page.card")], ...(trained ? [[said("page.trained")]] : []), [said(judged ? "replay.over_played" : "page.ahead")]];
   return tableOf(heads, cards.map((card) => {
     const better = hint.disagree && card.kind === hint.search;
-    return h("tr", { class: `${card.kind === played ? "played" : ""}${better ? " better" : ""}` },
+    return h("tr", { class: [card.kind === played && "played", better && "better"] },
       h("th", { scope: "row" }, chip(about, card.kind), card.kind === played ? h("small", {}, said("replay.played")) : null),
       trained ? h("td", { class: "number" }, bar(card.probability), percent(card.probability)) : null,
       h("td", { class: "number" }, card.advantage === null ? "–" : signed(card.advantage, 1), card.error ? h("small", {}, ` ±${card.error.toFixed(1)}`) : null));
