@@ -326,15 +326,8 @@ def _first(advisor: Advisor, plays: Sequence[Play], decisions: Sequence[Decision
         least = (most.advantage or 0.0) - (most.error or 0.0)  # of those that may be as good, the policy's favourite
         best = max((card for card in cards if (card.advantage or -np.inf) >= least), default=most, key=_likelihood)
         better = (most.advantage or 0.0) > 0.0 and (best.advantage or 0.0) > 0.0
-        judged.append(
-            replace(
-                one,
-                cards=tuple(cards),
-                expected=found.expected(row),
-                best=best.kind if better else one.played,
-                loss=None if better else 0.0,
-            )
-        )
+        kind, loss = (best.kind, None) if better else (one.played, 0.0)
+        judged.append(replace(one, cards=tuple(cards), expected=found.expected(row), best=kind, loss=loss))
     return judged
 
 

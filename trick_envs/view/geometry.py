@@ -73,7 +73,8 @@ def plan_for(game: str, players: int, hand_size: int, all_open: bool, width: flo
     at_left, at_top, at_right = around
     block = min(194.0 if faces else 176.0, (table.width + 8) / max(at_top, 3) - 8)
     plate, back = 38, 22 if players > 6 else 28
-    cards = 2 * RATIO * _small(block, hand_size) + 2 if faces else RATIO * back
+    in_row = ceil(hand_size / 2)  # of a hand in two rows
+    cards = 2 * RATIO * min(28.0, (block - (in_row - 1)) / in_row) + 2 if faces else RATIO * back
     tall = plate + 5 + cards
     above = tall + 8 if at_top or panel else 0
     below = table.y + (above if at_top else 0)
@@ -136,9 +137,3 @@ def _slots(around: tuple[int, int, int], area: Area, width: float) -> list[tuple
         *((x + (i - (at_top - 1) / 2) * pitch, y - away) for i in range(at_top)),
         *((x + out, y + up) for up in upper[:at_right]),
     ]
-
-
-def _small(width: float, hand_size: int) -> float:
-    """The width of a card of which half a hand lies in a row."""
-    per_row = ceil(hand_size / 2)
-    return min(28.0, (width - (per_row - 1)) / per_row)

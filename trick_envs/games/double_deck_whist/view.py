@@ -10,7 +10,7 @@ from trick_envs.games.double_deck_whist.rules import HALF, MAJORITY
 from trick_envs.view.messages import said
 from trick_envs.view.rows import Row
 from trick_envs.view.sentences import highest_of_suit
-from trick_envs.view.table import SeatView, TableView
+from trick_envs.view.table import TableView
 from trick_envs.view.words import ScoreItem, card_words, counted, listed, sentence, suit_name
 
 PANEL = ("right", 160)
@@ -35,7 +35,7 @@ def refine(view: TableView, game: Game, states: States) -> TableView:
     seats = []
     for seat in view.seats:
         note, other = "", (seat.seat + 2) % n
-        if seat.seat == open_hand or _partner(view, seat):
+        if seat.seat == open_hand or other == view.observer:
             note = said("double_deck_whist.open_hand" if seat.seat == open_hand else "double_deck_whist.partner")
         told = note or ("" if seat.seat == view.observer else said("double_deck_whist.with", name=view.you(other)))
         seats.append(replace(seat, note=note, facts=(Row(note=told),) if told else ()))
@@ -89,12 +89,9 @@ def _rows(view: TableView) -> tuple[Row, ...]:
 def why_taken(view: TableView) -> str:
     """The highest trump takes the trick, or without one the highest card of the led suit."""
     trump = view.sections["trump"]
-    return highest_of_suit(view, trump, said("double_deck_whist.trump")) if _has(view, trump) else highest_of_suit(view)
-
-
-def _has(view: TableView, letter: str) -> bool:
-    """Whether a card of this suit lies in the trick."""
-    return any(view.suit_of(kind) == letter for _, kind in view.trick)
+    if any(view.suit_of(kind) == trump for _, kind in view.trick):
+        return highest_of_suit(view, trump, said("double_deck_whist.trump"))
+    return highest_of_suit(view)
 
 
 def effect(before: TableView, kind: int, after: TableView) -> str:
@@ -129,7 +126,3 @@ def score_items(view: TableView) -> list[list[ScoreItem]]:
         key = "double_deck_whist.item_wins" if won >= MAJORITY else "double_deck_whist.item"
         found.append([ScoreItem(said(key, tricks=counted(won, "trick")), won)])
     return found
-
-
-def _partner(view: TableView, seat: SeatView) -> bool:
-    return view.observer is not None and (seat.seat - view.observer) % 4 == 2

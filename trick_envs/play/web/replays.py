@@ -14,7 +14,6 @@ from anyio import CapacityLimiter
 from starlette.requests import Request
 from starlette.routing import Route
 
-from trick_envs.engine.game import Game
 from trick_envs.engine.positions import observe, why_illegal
 from trick_envs.engine.state import PHASES
 from trick_envs.errors import InputError
@@ -208,11 +207,8 @@ class Replay(Kept):
         """The specs of the others, clockwise from a seat's left, as far as a browser may ask for them."""
         found, n = self.match.notes.get("players"), self.game.num_players
         known = found if isinstance(found, list) and len(found) == n else [None] * n
-        return [_allowed(known[(seat + 1 + number) % n], self.game) for number in range(n - 1)]
-
-
-def _allowed(spec: Any, game: Game) -> str:
-    return str(spec) if is_allowed(spec) else default_player(game)
+        others = [known[(seat + 1 + number) % n] for number in range(n - 1)]
+        return [str(spec) if is_allowed(spec) else default_player(self.game) for spec in others]
 
 
 class _GivenUpError(Exception):
