@@ -396,7 +396,7 @@ def test_a_record_is_read_and_written_back_as_it_was():
         wrapped = twin.PlainStates(states)
         for i in range(3):
             assert twin.codec(states.dtype).encode(wrapped[i]) == states[i].tobytes()
-        wrapped[0] = wrapped[2]
+        wrapped[0].copy_from(wrapped[2])
         wrapped.write_back()
         assert states[0].tobytes() == before[-states.itemsize :]
         assert states.tobytes()[states.itemsize :] == before[states.itemsize :]

@@ -331,6 +331,12 @@ def _clear_deal(code: _Code) -> None:
     cgutils.memset(code.builder, target, _word(record.size - start), 0)
 
 
+@_compiled(intrinsics.copy_state, types.void, None, None)
+def _copy_state(code: _Code) -> None:
+    source, target = (code.builder.bitcast(each, cgutils.voidptr_t) for each in code.args)
+    cgutils.raw_memcpy(code.builder, target, source, _word(code.signature.args[1].size), 1, align=8)
+
+
 def _read_constant(field: str) -> None:
     """Compiled code that reads a field of a record has the number itself, if the record's type says it."""
 

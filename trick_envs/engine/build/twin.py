@@ -40,6 +40,10 @@ class PlainState:
         """Sets a field and all behind it to zero."""
         self._codec.clear(self, first)
 
+    def copy_from(self, other: PlainState) -> None:
+        """Becomes equal to another position."""
+        self._codec.copy(other, self)
+
     def __getattr__(self, name: str) -> Any:  # only for what is not there; the fields are in ``__dict__``
         raise AttributeError(f"a position has no field {name!r}")
 
@@ -160,9 +164,6 @@ class PlainStates:
             data = self.array[i].tobytes()
             found = self._read[i] = data, self._codec.decode(data)
         return found[1]
-
-    def __setitem__(self, i: int, state: PlainState) -> None:
-        self._codec.copy(state, self[i])
 
     def write_back(self) -> None:
         """Writes what has changed to the array."""

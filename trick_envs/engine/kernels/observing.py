@@ -12,6 +12,7 @@ from trick_envs.engine.intrinsics import (
     append_bits,
     clear_bytes,
     copy_bytes,
+    copy_state,
     flags_of,
     spill_bit_sums,
     spill_sizes,
@@ -194,7 +195,7 @@ def look(states: FixedStates, mask: Bytes) -> int:
 @kernel(called=True)
 def branch(states: FixedStates, action: int, mode: int, after: States, rewards: Reals, mask: Bytes) -> int:
     """``step_one`` in a copy of ``states[0]``, which goes to ``after[0]``; also writes the mask of who acts then."""
-    after[0] = states[0]
+    copy_state(states[0], after[0])
     result = step_one(after, action, mode, rewards)
     write_mask(after[0], mask)
     return result

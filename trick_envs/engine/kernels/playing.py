@@ -7,7 +7,7 @@ import numpy as np
 from trick_envs.engine.build import kernel
 from trick_envs.engine.cards import WORD, CardSet, cards, has
 from trick_envs.engine.hooks import TWO_PACKS, begin, legal, match_over, next_dealer, play, score_deal, standing
-from trick_envs.engine.intrinsics import clear_deal, popcount
+from trick_envs.engine.intrinsics import clear_deal, copy_state, popcount
 from trick_envs.engine.rng import draw, seed_rng
 from trick_envs.engine.state import MAX_PLAYERS, OVER, Bytes, FixedStates, Numbers, Reals, Rewards, State, States
 from trick_envs.engine.table import deal_hands, shuffle, sort_deck
@@ -35,8 +35,8 @@ def shuffle_and_deal(state: State) -> None:
 @kernel(called=True)
 def start_match(states: States, i: int, template: FixedStates, seed: np.uint64) -> None:
     """Makes ``states[i]`` the start of the match with this seed (``uint64``)."""
-    states[i] = template[0]
     state = states[i]
+    copy_state(template[0], state)
     seed_rng(state, seed)
     state.dealer = draw(state, state.num_players)
     shuffle_and_deal(state)

@@ -11,6 +11,7 @@ from trick_envs.engine.build import kernel
 from trick_envs.engine.build.rule import ArrayOf
 from trick_envs.engine.cards import EMPTY, CardSet, first, is_empty, just, nth, rest, size, without
 from trick_envs.engine.hooks import legal, play, score_deal
+from trick_envs.engine.intrinsics import copy_state
 from trick_envs.engine.kernels.players import greedy
 from trick_envs.engine.kernels.playing import kinds_of, resolve_card
 from trick_envs.engine.rng import decision_bits, draw
@@ -56,7 +57,7 @@ def margin(state: State, seat: int) -> float:
 @kernel(inline=False, called=True)
 def value_of(scratch: States, action: int, seat: int) -> float:
     """The margin of a seat when an action is played in the world ``scratch[0]``, and the rest by the heuristic."""
-    scratch[1] = scratch[0]
+    copy_state(scratch[0], scratch[1])
     world = scratch[1]
     play(world, resolve_card(world, action))
     play_out(world, 0.0)
@@ -118,7 +119,7 @@ def pimc(
         if size(allowed) < 2:
             continue
         for _ in range(worlds):
-            scratch[0] = states[i]
+            copy_state(states[i], scratch[0])
             resample(scratch[0], seat, streams, i, work)
             standard = value_of(scratch, baseline, seat)
             left_over = without(allowed, just(baseline))

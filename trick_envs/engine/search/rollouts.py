@@ -5,6 +5,7 @@ from __future__ import annotations
 from trick_envs.engine.build import kernel
 from trick_envs.engine.cards import first, is_empty, rest
 from trick_envs.engine.hooks import legal, play, score_deal
+from trick_envs.engine.intrinsics import copy_state
 from trick_envs.engine.kernels.observing import scratch_row, write_mask, write_row
 from trick_envs.engine.kernels.playing import kinds_of, resolve_card
 from trick_envs.engine.search.playouts import margin
@@ -36,11 +37,11 @@ def draw_branches(
         if candidates[i].max() < 0:
             continue
         for world in range(worlds):
-            drawn[0] = states[i]
+            copy_state(states[i], drawn[0])
             resample(drawn[0], states[i].seat, streams, i, work)
             for k in range(most):
                 if candidates[i, k] >= 0:
-                    branches[count] = drawn[0]
+                    copy_state(drawn[0], branches[count])
                     actions[count] = candidates[i, k]
                     places[count] = (i * most + k) * worlds + world
                     seats[count] = states[i].seat

@@ -14,6 +14,7 @@ from trick_envs.engine.build import kernel
 from trick_envs.engine.build.rule import ArrayOf
 from trick_envs.engine.cards import CardSet, first, has, is_empty, just, rest, size, union, without
 from trick_envs.engine.hooks import legal, play, score_deal
+from trick_envs.engine.intrinsics import copy_state
 from trick_envs.engine.kernels.players import best_by_heuristic
 from trick_envs.engine.kernels.playing import kinds_of, resolve_card
 from trick_envs.engine.search.playouts import (
@@ -167,7 +168,7 @@ def try_all(
     """
     seat, standard, left_over, action = scratch[0].seat, 0.0, running, baseline
     while True:
-        scratch[1] = scratch[0]
+        copy_state(scratch[0], scratch[1])
         world, node = scratch[1], sums[action].node
         play(world, resolve_card(world, action))
         if nodes < tree.shape[0]:
@@ -217,7 +218,7 @@ def ismcts(
         rounds = math.ceil(math.log2(size(running)))
         for this_round in range(rounds):
             for _ in range(max(1, iterations // (rounds * size(running)))):
-                scratch[0] = states[i]
+                copy_state(states[i], scratch[0])
                 if cheat:
                     scratch[0].rng = draw_bits(streams, i)
                 else:
