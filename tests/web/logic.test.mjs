@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import test from "node:test";
 
 const source = readFileSync(new URL("../../trick_envs/play/web/static/logic.js", import.meta.url), "utf8");
-const { handColumns, keyAction, layOut, linesOf, strengths, strengthOf, toContinue } = await import(`data:text/javascript,${encodeURIComponent(source)}`);
+const { handColumns, keyAction, layOut, linesOf, percent, strengths, strengthOf, toContinue } = await import(`data:text/javascript,${encodeURIComponent(source)}`);
 
 const SIZES = [[540, 210], [374, 330], [374, 250], [724, 560], [980, 260], [980, 420], [740, 330], [1480, 640]];
 
@@ -92,4 +92,8 @@ test("a hand on a phone has as few rows as leave the cards wide", () => {
   assert.equal(handColumns(13, 374, 52), 7);
   assert.equal(handColumns(4, 374, 52), 5);
   assert.equal(handColumns(13, 752, 84), 7); // on a tablet, too
+});
+
+test("a card's figure says of a probability what the words of its hint say", () => { // once 100 % beside >99 %
+  assert.deepEqual([0, 0.004, 0.006, 0.5, 0.994, 0.996, 1].map(percent), ["0 %", "<1 %", "1 %", "50 %", "99 %", ">99 %", "100 %"]);
 });

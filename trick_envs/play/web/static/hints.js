@@ -1,6 +1,7 @@
 // Hints: in words, or with figures on the cards and in a table.
 
-import { $, ask, bar, h, percent, said, sentence, signed, stopped } from "./lib.js";
+import { $, ask, bar, h, said, sentence, signed, stopped } from "./lib.js";
+import { percent } from "./logic.js";
 import { state } from "./state.js";
 import { hintTable } from "./tables.js";
 

@@ -75,10 +75,6 @@ export function signed(number, digits = 0) {
   return Number(text) === 0 ? text : (number > 0 ? "+" : "−") + text;
 }
 
-export function percent(probability) {
-  return probability > 0 && probability < 0.005 ? "<1 %" : `${Math.round(100 * probability)} %`;
-}
-
 /** A bar, so much of its length filled. */
 export function bar(share, style = null) {
   const whole = h("span", { class: "bar" }, h("span", { class: style }));

@@ -155,6 +155,12 @@ export function keyAction(key, place, waits, looksBack = false) {
   return Object.hasOwn(letters, key.toLowerCase()) ? letters[key.toLowerCase()] : "";
 }
 
+/** A probability, as hints say it; what is not certain is never 0 % or 100 %. */
+export function percent(probability) {
+  if (probability > 0 && probability < 0.005) return "<1 %";
+  return probability >= 0.995 && probability < 1 ? ">99 %" : `${Math.round(100 * probability)} %`;
+}
+
 /** The games of a browser that go on, the latest of each kind, by name. */
 export function toContinue(games) {
   const found = {};

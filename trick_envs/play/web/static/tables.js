@@ -1,7 +1,8 @@
 // Tables of points and of hints, in a game as in its review.
 
 import { chip } from "./cards.js";
-import { bar, h, percent, said, signed } from "./lib.js";
+import { bar, h, said, signed } from "./lib.js";
+import { percent } from "./logic.js";
 
 /** A table. `heads`: of each column words or elements, a title and a class; all but the first are columns of numbers. */
 export function tableOf(heads, rows, style = null) {
