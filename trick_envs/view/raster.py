@@ -4,24 +4,20 @@ from __future__ import annotations
 
 from functools import lru_cache
 from math import ceil, floor
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from PIL import Image, ImageDraw, ImageFont
 
 from trick_envs.view.pen import FONTS, Box, Card, Drawing, Item, Shape, Text
 from trick_envs.view.style import DIM, rgb
-
-if TYPE_CHECKING:
-    from PIL.Image import Image as Picture
-    from PIL.ImageDraw import ImageDraw
-    from PIL.ImageFont import FreeTypeFont
 
 _FINE = 4  # times finer, then averaged
 _MARGIN = 4  # pixels around a card for its shadow
 
 # Masks of one colour each, and where they go.
-Sprite: TypeAlias = "list[tuple[int, int, tuple[int, int, int], Picture]]"
+Sprite: TypeAlias = list[tuple[int, int, tuple[int, int, int], Image.Image]]
 
 
 def to_pixels(drawing: Drawing, width: int, height: int) -> npt.NDArray[np.uint8]:
@@ -32,15 +28,13 @@ def to_pixels(drawing: Drawing, width: int, height: int) -> npt.NDArray[np.uint8
 
 
 @lru_cache(16)
-def _ground(width: int, height: int, items: tuple[Item, ...]) -> Picture:
-    from PIL import Image
-
+def _ground(width: int, height: int, items: tuple[Item, ...]) -> Image.Image:
     image = Image.new("RGB", (width, height))
     _paint(image, items)
     return image
 
 
-def _paint(image: Picture, items: tuple[Item, ...]) -> None:
+def _paint(image: Image.Image, items: tuple[Item, ...]) -> None:
     for item in items:
         left, top, rest = _parted(item)
         if type(rest) is Card:
@@ -58,10 +52,8 @@ def _parted(item: Any) -> tuple[int, int, Any]:
 
 
 @lru_cache(4096)
-def _card(card: Card) -> Picture:
+def _card(card: Card) -> Image.Image:
     """A card with its shadow, on pixels that are transparent."""
-    from PIL import Image
-
     size = (ceil(card.width) + 2 * _MARGIN + 1, ceil(1.4 * card.width) + 2 * _MARGIN + 1)
     picture = Image.new("RGBA", size)
     for item in card.face:
@@ -83,8 +75,6 @@ def _sprite(item: Box | Text | Shape) -> Sprite:
 
 
 def _box(item: Box) -> Sprite:
-    from PIL import Image, ImageDraw
-
     found: Sprite = []
     out = item.line / 2
     for colour, grown in ((item.fill, 0.0), (item.stroke, out)):
@@ -101,7 +91,7 @@ def _box(item: Box) -> Sprite:
     return found
 
 
-def _rounded(draw: ImageDraw, item: Box, pad: int, grown: float, value: int) -> None:
+def _rounded(draw: ImageDraw.ImageDraw, item: Box, pad: int, grown: float, value: int) -> None:
     x, y = (item.x + pad - grown) * _FINE, (item.y + pad - grown) * _FINE
     width, height = (item.width + 2 * grown) * _FINE, (item.height + 2 * grown) * _FINE
     radius = max(min(item.radius + grown, (item.width + 2 * grown) / 2, (item.height + 2 * grown) / 2), 0) * _FINE
@@ -109,8 +99,6 @@ def _rounded(draw: ImageDraw, item: Box, pad: int, grown: float, value: int) -> 
 
 
 def _shape(item: Shape) -> Sprite:
-    from PIL import Image, ImageDraw
-
     xs, ys = item.points[::2], item.points[1::2]
     left, top = floor(min(xs)) - 1, floor(min(ys)) - 1
     size = (ceil(max(xs) + item.x) - left + 2, ceil(max(ys) + item.y) - top + 2)
@@ -120,14 +108,12 @@ def _shape(item: Shape) -> Sprite:
     return [(left, top, rgb(item.fill), _finish(mask, item.opacity))]
 
 
-def _finish(mask: Picture, opacity: float) -> Picture:
+def _finish(mask: Image.Image, opacity: float) -> Image.Image:
     mask = mask.reduce(_FINE)
     return mask if opacity == 1 else mask.point(lambda value: round(opacity * value))
 
 
 def _text(item: Text) -> Sprite:
-    from PIL import Image, ImageDraw
-
     font = _font(max(_FINE * item.size, 1), item.bold)  # at this size rounded advances do not matter
     left, top, right, bottom = (edge / _FINE for edge in font.getbbox(item.text, anchor="ls"))
     x, y = floor(left) - 1, floor(top) - 1
@@ -138,9 +124,7 @@ def _text(item: Text) -> Sprite:
 
 
 @lru_cache(256)
-def _font(size: float, bold: bool) -> FreeTypeFont:
-    from PIL import ImageFont
-
+def _font(size: float, bold: bool) -> ImageFont.FreeTypeFont:
     return ImageFont.truetype(
         str(FONTS / ("bold.ttf" if bold else "book.ttf")), size, layout_engine=ImageFont.Layout.BASIC
     )
