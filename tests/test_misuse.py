@@ -20,10 +20,14 @@ from helpers import make, play_randomly, through_a_store
 
 from trick_envs import BatchEnv, IllegalAction, make_agent
 from trick_envs.agents import GreedyAgent, RandomAgent
+from trick_envs.agents.policy import PolicyAgent
+from trick_envs.agents.pretrained import pretrained_policy
 from trick_envs.agents.rollout import RolloutAgent
 from trick_envs.agents.search import SearchAgent
 from trick_envs.engine import hooks
+from trick_envs.engine.arguments import UnknownRenderMode
 from trick_envs.engine.cards import members
+from trick_envs.engine.deal import Deal
 from trick_envs.engine.declaration import TAKEN
 from trick_envs.engine.kernels.seats import ILLEGAL_MODES
 from trick_envs.engine.registry import game_type, load_game
@@ -31,7 +35,9 @@ from trick_envs.errors import InputError, InputTypeError, InvalidAction, TrickEn
 from trick_envs.evaluation.arena import make_plan
 from trick_envs.evaluation.duplicate import evaluate, lineups
 from trick_envs.evaluation.seeds import Purpose, match_seeds, player_seeds
+from trick_envs.interfaces.gymnasium import SeatEnv
 from trick_envs.interfaces.illegal_penalty import worst_total
+from trick_envs.interfaces.text import TextEnv
 from trick_envs.matches import match as matches
 from trick_envs.matches.loop import play_match
 from trick_envs.matches.match import Match
@@ -378,6 +384,110 @@ def test_what_is_no_text_no_deck_no_attribute_and_no_player_is_told(wrong: Any) 
     ):
         with pytest.raises(InputTypeError, match=f"^{told}"):
             take()
+
+
+@pytest.mark.parametrize("wrong", [None, 3, "cats", [], {}, object()], ids=repr)
+def test_who_names_its_game_is_told_which_there_are(wrong: Any) -> None:
+    """Gymnasium said: Environment `Cats` doesn't exist in namespace trick_envs."""
+    for make_one in (TextEnv, load_game, SeatEnv):
+        with pytest.raises(InputError, match=r"^there is no game .*: choose one of "):
+            make_one(wrong)
+
+
+@pytest.mark.parametrize("wrong", [3, "pixels", [1], b"ansi"], ids=repr)
+def test_a_game_in_words_has_the_render_modes_of_the_others(wrong: Any) -> None:
+    with pytest.raises(UnknownRenderMode, match=r"^render_mode: expected None, "):
+        TextEnv("pepper", render_mode=wrong)
+
+
+@pytest.mark.parametrize("dealer", [3, -2, 1.0, "1", None, True, [1], np.array([1, 2])], ids=repr)
+def test_a_given_deal_has_a_dealer_that_there_is(dealer: Any) -> None:
+    """A text was Numba's "Failed in nopython mode pipeline", and 1.5 was 1."""
+    with pytest.raises(InputError, match=r"^given\[1\].dealer: expected a seat, or -1, of -1 to 2, not "):
+        Match(load_game("pepper", 3), 1, [Deal(), Deal(dealer)])
+
+
+@pytest.mark.parametrize("order", [(1, 2, 3), range(35), [0] * 36, None, "1R", [0.5] * 36, 7], ids=repr)
+def test_a_given_deal_has_every_card_once(order: Any) -> None:
+    game = load_game("pepper", 3)
+    with pytest.raises(
+        TrickEnvsError, match=r"^given\[0\].order: expected (every card of the deck once|cards by number), "
+    ):
+        Match(game, 1, [Deal(0, order)])
+    assert Match(game, 1, [Deal(0, np.arange(36))]).deals[0].order == tuple(range(36))  # type: ignore[arg-type]
+
+
+def test_before_the_first_play_and_the_first_deal_there_is_none() -> None:
+    match = Match(load_game("pepper", 3), 1)
+    for name, told in (("before", "nothing has been played yet"), ("ended", "no deal has ended yet")):
+        with pytest.raises(InputError, match=f"^{name}: {told}$"):
+            getattr(match, name)
+    with pytest.raises(IllegalAction, match="player_1 does not have"):
+        match.step([0])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("wrong", [None, 3, "plays", [], np.zeros(4), np.zeros((2, 3))], ids=repr)
+def test_the_order_of_play_is_plays(wrong: Any) -> None:
+    game = load_game("pepper", 3)
+    states = Match(game, 1).states
+    if wrong is None:
+        assert position_text(game, states, events=wrong)
+        return
+    with pytest.raises(InputError, match=r"^events: expected plays, shape \(T, 4\), "):
+        position_text(game, states, events=wrong)
+
+
+@pytest.mark.parametrize("wrong", [None, 3, b"ab", ["greedy", 3], "greedy"], ids=repr)
+def test_an_arena_has_a_game_specs_and_a_width(wrong: Any) -> None:
+    game = load_game("pepper", 3)
+    with pytest.raises(InputTypeError, match=r"^specs: expected a list of players' specs, not "):
+        make_plan(game, wrong, 2)
+    for take in (lambda: lineups(wrong), lambda: make_plan(wrong, ["greedy", "random"], 2)):
+        with pytest.raises(InputTypeError, match=r"game: expected what load_game\(\) returns"):
+            take()
+    if wrong is not None and wrong != 3:
+        with pytest.raises(InputError, match=r"^half width: expected a number of points above 0, not "):
+            make_plan(game, ["greedy", "random"], 2, wrong)
+
+
+@pytest.mark.parametrize("wrong", [None, 3, [], object()], ids=repr)
+def test_a_policy_has_a_path_and_a_game_and_rolls_out_what_evaluates(wrong: Any) -> None:
+    game = load_game("pepper", 3)
+    path = pretrained_policy(game)
+    with pytest.raises(InputTypeError, match=r"^path: expected the path of a policy file, not "):
+        PolicyAgent(wrong, game)
+    with pytest.raises(InputTypeError, match=r"^policy: expected an agent"):
+        RolloutAgent(wrong, 2, game)
+    with pytest.raises(InputTypeError, match=r"^policy: expected a policy, which has evaluate"):
+        RolloutAgent(GreedyAgent(game), 2, game)  # type: ignore[arg-type]
+    pytest.importorskip("onnxruntime")
+    with pytest.raises(InputTypeError, match=r"game: expected what load_game\(\) returns"):
+        PolicyAgent(path, wrong)
+    assert PolicyAgent(str(path), game).name == str(path)
+
+
+def test_the_row_of_one_position_is_told_to_a_player_as_one() -> None:
+    """A policy said that it sees 347 numbers, not 347."""
+    pytest.importorskip("onnxruntime")
+    env = make("pepper", 3)
+    env.reset(seed=1)
+    seen, mask = env.observe(env.agent_selection).values()
+    for player, name in (
+        (RandomAgent(0), "action_masks"),
+        (make_agent("pretrained", env.unwrapped.game), "observations"),
+    ):
+        with pytest.raises(
+            InputError, match=rf"^{name}: expected a row for each position, not shape \(\d+,\); for one"
+        ):
+            player.act(seen, mask)
+        assert mask[player.act(seen[None], mask[None])[0]]
+
+
+def test_single_games_of_gymnasium_are_no_native_ones() -> None:
+    games: Any = pytest.importorskip("trick_envs.interfaces.sb3")
+    for wrong in (None, gymnasium.make(PEPPER), gymnasium.make_vec(PEPPER, 2, "sync")):
+        with pytest.raises(InputTypeError, match=r"^games: expected what gymnasium.make_vec\(\) makes of a game of"):
+            games.SeatVecEnv(wrong)
 
 
 def test_a_bad_answer_is_told_what_is_legal_from_an_array_too() -> None:

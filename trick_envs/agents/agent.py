@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from inspect import signature
-from typing import Protocol, TypeAlias, cast
+from typing import Any, Protocol, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -134,6 +134,18 @@ def named_if_it_raises(agent: object) -> Iterator[None]:
         if type(agent).__module__.partition(".")[0] != "trick_envs":
             error.add_note(f"{RAISED_BY}player {getattr(agent, 'name', agent)}")
         raise
+
+
+def rows_of(given: npt.ArrayLike, name: str) -> npt.NDArray[Any]:
+    """What a player is asked about, a row for each position.
+
+    Raises:
+        ValueError: if it is the row of one position, or something else.
+    """
+    found = np.asarray(given)
+    if found.ndim != 2:
+        raise InputError(f"{name}: expected a row for each position, not shape {found.shape}; for one: {name}[None]")
+    return found
 
 
 def takes_two(function: object) -> bool:

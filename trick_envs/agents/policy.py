@@ -16,17 +16,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from trick_envs.agents.agent import Actions, Masks, Observations
+from trick_envs.agents.agent import Actions, Masks, Observations, rows_of
 from trick_envs.agents.chance import Chance, pick, softmax_weights
 from trick_envs.agents.onnx_file import MAX_BYTES, Graph, GraphError, read_graph, short
 from trick_envs.agents.onnx_sizes import BatchSize, sizes_of
 from trick_envs.engine.copies import OwnCopies
-from trick_envs.engine.game import Game
+from trick_envs.engine.game import Game, checked_game
 from trick_envs.engine.history import Events
 from trick_envs.engine.observation import VERSION
 from trick_envs.engine.play_log import layout_of
 from trick_envs.engine.state import States
-from trick_envs.errors import InputError, MissingExtraError, in_a_line
+from trick_envs.errors import InputError, InputTypeError, MissingExtraError, in_a_line, shown
 
 if TYPE_CHECKING:
     import onnxruntime
@@ -68,12 +68,17 @@ def policy_metadata(game: Game, run: Mapping[str, object], observation: str = "p
     }
 
 
-def read_policy_file(path: Path) -> bytes:
+def read_policy_file(path: str | Path) -> bytes:
     """The content of a policy file.
 
     Raises:
         ValueError: if there is none, or it is too large.
+        TypeError: if it is no path.
     """
+    try:
+        path = Path(path)
+    except TypeError:
+        raise InputTypeError(f"path: expected the path of a policy file, not {shown(path)}") from None
     try:
         if not path.is_file():
             raise InputError(f"{path}: there is no such policy file")
@@ -206,7 +211,7 @@ class PolicyAgent(OwnCopies):
 
     def __init__(
         self,
-        path: Path,
+        path: str | Path,
         game: Game,
         sample: bool = False,
         seed: int = 0,
@@ -215,7 +220,7 @@ class PolicyAgent(OwnCopies):
     ) -> None:
         self._content = read_policy_file(path) if content is None else content
         self.name = f"{name or path}{':sample' if sample else ''}"
-        self._sample, self._num_actions = sample, game.num_actions
+        self._sample, self._num_actions = sample, checked_game(game).num_actions
         self.seed(seed)
         try:
             graph = read_graph(self._content)
@@ -236,7 +241,7 @@ class PolicyAgent(OwnCopies):
         """Reseeds its draws."""
         self._chance = Chance(seed)
 
-    def _observation(self, path: Path, game: Game) -> str:
+    def _observation(self, path: str | Path, game: Game) -> str:
         """What it sees, as its metadata say.
 
         Raises:
@@ -287,7 +292,7 @@ class PolicyAgent(OwnCopies):
             ValueError: if it sees the order of play, and the observations do not have it, or the other way round.
             PolicyError: if it fails, or says of a legal action or of a position what is no finite number.
         """
-        if np.ndim(observations) != 2 or np.shape(observations)[1] != self._size:
+        if np.shape(rows_of(observations, "observations"))[1] != self._size:
             raise InputError(
                 f"{self.name} sees the {self.observation}, {self._size} numbers, not {np.shape(observations)[-1]}: "
                 f"make the environment with observation={self.observation!r}"

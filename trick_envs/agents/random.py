@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from trick_envs.agents.agent import Actions, Masks, Observations
+from trick_envs.agents.agent import Actions, Masks, Observations, rows_of
 from trick_envs.agents.chance import Chance, pick
 from trick_envs.engine.copies import OwnCopies
 from trick_envs.engine.state import States
@@ -22,5 +20,5 @@ class RandomAgent(OwnCopies):
         self._chance = Chance(seed)
 
     def act(self, observations: Observations, action_masks: Masks, states: States | None = None) -> Actions:
-        masks = np.asarray(action_masks)
+        masks = rows_of(action_masks, "action_masks")
         return pick(masks != 0, self._chance.draw(len(masks), states))

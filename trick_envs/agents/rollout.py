@@ -8,7 +8,16 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from trick_envs.agents.agent import Actions, Agent, Masks, Observations, legal_actions, required, takes_history
+from trick_envs.agents.agent import (
+    Actions,
+    Agent,
+    Masks,
+    Observations,
+    checked_agent,
+    legal_actions,
+    required,
+    takes_history,
+)
 from trick_envs.agents.chance import softmax
 from trick_envs.agents.search import MAX_EFFORT, SearchResult
 from trick_envs.engine.arguments import whole_number
@@ -17,7 +26,7 @@ from trick_envs.engine.rng import checked_seed, decision_bits_of
 from trick_envs.engine.search.playouts import MIN_STANDARD_ERRORS
 from trick_envs.engine.search.worlds import ROWS, WIDTH
 from trick_envs.engine.state import States
-from trick_envs.errors import InputError
+from trick_envs.errors import InputError, InputTypeError, shown
 
 MOST_CANDIDATES = 4
 LEAST_LIKELY = 0.01  # the policy's probability of an action, below which it is not tried
@@ -61,6 +70,10 @@ class RolloutAgent:
     """
 
     def __init__(self, policy: ActorCritic, worlds: int, game: Game, seed: int = 0, name: str = "") -> None:
+        if not callable(getattr(checked_agent(policy, "policy"), "evaluate", None)):
+            raise InputTypeError(
+                f"policy: expected a policy, which has evaluate(observations, masks), not {shown(policy)}"
+            )
         if takes_history(policy):
             raise InputError(
                 f"{policy.name} sees the order of play, which sampled worlds do not have: '+rollout' needs a policy "

@@ -16,6 +16,7 @@ import numpy as np
 from trick_envs.discovery import gymnasium_id
 from trick_envs.engine.arguments import whole_number
 from trick_envs.engine.interrupts import Interruptible, whole
+from trick_envs.engine.registry import game_type
 from trick_envs.engine.rng import SEED_BITS, fresh_seed
 from trick_envs.errors import InputError, MissingExtraError, TrickEnvsError, shown
 from trick_envs.interfaces.text import TextEnv
@@ -99,7 +100,7 @@ class CardEnvironment(Interruptible, Environment[CardAction, CardObservation, Ca
     def __init__(self, game: str, splits: Splits | None = None, **settings: Any) -> None:
         super().__init__()
         self._splits = dict(splits or {})
-        made = gymnasium.make(gymnasium_id(game, "text"), disable_env_checker=True, **settings)
+        made = gymnasium.make(gymnasium_id(game_type(game).name, "text"), disable_env_checker=True, **settings)
         self._env = cast(TextEnv, made.unwrapped)
         self._state = self._fresh()
 

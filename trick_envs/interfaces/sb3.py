@@ -48,6 +48,7 @@ class SeatVecEnv(Interruptible, VecEnv):
     """
 
     def __init__(self, games: VectorSeatEnv) -> None:
+        checked(games, VectorSeatEnv, "games", "what gymnasium.make_vec() makes of a game of trick_envs")
         if games.autoreset_mode is not AutoresetMode.SAME_STEP:
             raise InputError(f"games: expected autoreset_mode='SAME_STEP', not {games.autoreset_mode.name!r}")
         self.games, self.spec = games, games.spec

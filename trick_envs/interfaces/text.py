@@ -20,11 +20,12 @@ from gymnasium import spaces
 from trick_envs.agents.agent import Observations
 from trick_envs.agents.judge import Judge
 from trick_envs.discovery import gymnasium_id
-from trick_envs.engine.arguments import number_among, whole_number
+from trick_envs.engine.arguments import check_render_mode, number_among, whole_number
 from trick_envs.engine.deal import Deal
 from trick_envs.engine.game import Game
 from trick_envs.engine.history import Events
 from trick_envs.engine.interrupts import Interruptible, whole
+from trick_envs.engine.registry import game_type
 from trick_envs.engine.state import OVER, States, copy_states
 from trick_envs.errors import InputTypeError, shown
 from trick_envs.interfaces.gymnasium import SeatEnv
@@ -88,8 +89,9 @@ class TextEnv(Interruptible, gymnasium.Env[str, str]):
     ) -> None:
         number_among(bad_answers, BAD_ANSWERS, "bad_answers")
         retries = whole_number(retries, 0, math.inf, "retries")
+        check_render_mode(render_mode, MODES)
         made = gymnasium.make(
-            gymnasium_id(game), seat=seat, opponents=opponents, reward=reward, num_players=num_players,
+            gymnasium_id(game_type(game).name), seat=seat, opponents=opponents, reward=reward, num_players=num_players,
             num_deals=num_deals, render_mode=render_mode, render_view=render_view, disable_env_checker=True,
             illegal="terminate" if bad_answers == "terminate" else "substitute", **options,
         )  # fmt: skip

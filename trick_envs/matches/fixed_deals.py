@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from numbers import Integral
+from typing import Any
 
 import numpy as np
 
-from trick_envs.engine.arguments import seat_number
+from trick_envs.engine.arguments import seat_number, whole_number
 from trick_envs.engine.deal import BY_THE_RULES, Deal
 from trick_envs.engine.game import Game
 from trick_envs.engine.state import States
-from trick_envs.errors import InputError, shown
+from trick_envs.errors import InputError, checked_list, shown
 
 
 def deal_given(game: Game, states: States, given: Sequence[Deal], number: int) -> None:
@@ -19,6 +21,24 @@ def deal_given(game: Game, states: States, given: Sequence[Deal], number: int) -
         state, deal = states[0], given[number]
         order = np.array(deal.order, np.int8) if deal.order else state["order"].copy()
         game.kernels.deal_order(states, order, int(state["dealer"]) if deal.dealer == BY_THE_RULES else deal.dealer)
+
+
+def checked_deals(game: Game, given: Any) -> tuple[Deal, ...]:
+    """What somebody gives as deals of a game, if they are: all that matters is their ``dealer`` and ``order``.
+
+    Raises:
+        ValueError: for a dealer or an order that there cannot be; names it.
+        TypeError: if they are no deals.
+    """
+    found = []
+    for number, deal in enumerate(checked_list(given, Deal, "given", "a list of deals")):
+        where = f"given[{number}]"
+        whole_number(deal.dealer, BY_THE_RULES, game.num_players - 1, f"{where}.dealer", "a seat, or -1,")
+        order = checked_list(deal.order, Integral, f"{where}.order", "cards by number")
+        if order and sorted(order) != sorted(game.deck.cards):
+            raise InputError(f"{where}.order: expected every card of the deck once, not {shown(deal.order)}")
+        found.append(Deal(int(deal.dealer), tuple(map(int, order))))
+    return tuple(found)
 
 
 def read_dealer(game: Game, dealer: object, where: str) -> int:

@@ -22,8 +22,8 @@ from trick_envs.engine.play_log import PlayLog
 from trick_envs.engine.positions import dealt, phase_name, why_illegal, winners_in
 from trick_envs.engine.rng import checked_seed
 from trick_envs.engine.state import FOLLOW, LEAD, States, copy_states
-from trick_envs.errors import IllegalAction, InputError, InputTypeError, checked_list, in_a_line, shown
-from trick_envs.matches.fixed_deals import deal_given
+from trick_envs.errors import IllegalAction, InputError, InputTypeError, in_a_line, shown
+from trick_envs.matches.fixed_deals import checked_deals, deal_given
 from trick_envs.matches.record import Record
 
 _ENDS = DEAL_ENDED + MATCH_ENDED
@@ -59,10 +59,7 @@ class Match:
         self.over, self.seat = False, -1
         self.notes: dict[str, object] = {}
         self.names: tuple[str, ...] = ()
-        self._given = tuple(
-            Deal(deal.dealer, tuple(map(int, deal.order)))
-            for deal in checked_list(given, Deal, "given", "a list of deals")
-        )
+        self._given = checked_deals(game, given)
         self._deal = Deal()  # the one that is being played
         self._log: PlayLog | None = None
         self._bind()
@@ -138,7 +135,7 @@ class Match:
     @property
     def before(self) -> States:
         """The position before the last play, as ``states``; to be read only."""
-        deal = self._deal if self._deal.actions else self.deals[-2]
+        deal = self._deal if self._deal.actions else self._deal_before("before: nothing has been played yet")
         return np.frombuffer(deal.positions[-1], self.game.dtype)
 
     @property
@@ -191,7 +188,7 @@ class Match:
             IllegalAction: names the seat, the card and the rule.
         """
         if self.play(action) == ILLEGAL:
-            raise IllegalAction(why_illegal(self.game, self.states, action))
+            raise IllegalAction(why_illegal(self.game, self.states, action_number(action)))
 
     def _begin_deal(self) -> None:
         """Records the deal that has just been dealt, or deals a given one instead."""
@@ -205,7 +202,13 @@ class Match:
     @property
     def ended(self) -> Deal:
         """The deal that has ended last; there has to be one."""
-        return self.deals[-1 if self.over else -2]
+        return self.deals[-1] if self.over else self._deal_before("ended: no deal has ended yet")
+
+    def _deal_before(self, otherwise: str) -> Deal:
+        """The deal before this one."""
+        if len(self.deals) < 2:
+            raise InputError(otherwise)
+        return self.deals[-2]
 
     def _end_deal(self, result: int) -> None:
         """Records how the deal ended, and begins the next one."""

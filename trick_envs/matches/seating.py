@@ -14,7 +14,7 @@ from trick_envs.agents import Agent, make_agent
 from trick_envs.agents.agent import ask, takes_two
 from trick_envs.engine.arguments import action_numbers, number_among, seat_number
 from trick_envs.engine.copies import OwnArrays
-from trick_envs.engine.game import Game
+from trick_envs.engine.game import Game, checked_game
 from trick_envs.engine.history import Events
 from trick_envs.engine.kernels.seats import GREEDY_PLAYER, ILLEGAL_MODES, RANDOM_PLAYER
 from trick_envs.engine.rng import MAX_SEED
@@ -173,6 +173,6 @@ def checked_seat(seat: object, game: Game, where: str) -> int:
 
 def seatings(game: Game) -> list[tuple[int, ...]]:
     """The seats of one player in a duplicate deal, once each: every seat in turn, or in team games every team."""
-    if game.type.teams:
+    if checked_game(game).type.teams:
         return [(0, 2), (1, 3)]
     return [(seat,) for seat in range(game.num_players)]

@@ -10,12 +10,14 @@ import inspect
 import re
 from collections.abc import Iterator
 
+import numpy as np
+
 from trick_envs.engine.cards import members
 from trick_envs.engine.game import Game, checked_game, checked_states
 from trick_envs.engine.history import DEAL, HIDDEN_CARD, MIDDLE, SEE, Events
 from trick_envs.engine.registry import load_game
 from trick_envs.engine.state import FOLLOW, LEAD, OVER, PASS, PHASES, PICK, States
-from trick_envs.errors import checked
+from trick_envs.errors import InputError, checked, shown
 from trick_envs.view.guide import Guide, guide_of, rule_words
 from trick_envs.view.look import table_view
 from trick_envs.view.table import Kinds, SeatView, TableView
@@ -48,8 +50,8 @@ def rules_text(game: Game | str) -> str:
         return plain("\n".join([*head, _facts(game), "", "Rules", _first_words(docstring, room), *tail]))
     rules = []
     for rule in guide.rules:
-        shown = rule_words(guide, rule)
-        rules.append(f"- {rule.title}: {rule.text}" + (f" (Shown: {shown}.)" if shown else ""))
+        words = rule_words(guide, rule)
+        rules.append(f"- {rule.title}: {rule.text}" + (f" (Shown: {words}.)" if words else ""))
     example = f"Example: {guide.example.text} {_example(guide)}."
     usual = guide.learn["players"]
     note = f" (told for {usual} players; the table above says what differs)" if usual != game.num_players else ""
@@ -64,8 +66,8 @@ def _example(guide: Guide) -> str:
     parts = []
     for group, points in zip(guide.example.picture, guide.points, strict=True):
         cards = [card_words(guide.deck.suits, guide.deck.ranks, kind) for kind, _ in group.cards if kind is not None]
-        shown = f" ({listed(cards)})" if cards else f" ({' '.join(map(str, group.line))})" if group.line else ""
-        parts.append(f"{group.label.rpartition(':')[0] or group.label}: {signed(points)}{shown}")
+        picture = f" ({listed(cards)})" if cards else f" ({' '.join(map(str, group.line))})" if group.line else ""
+        parts.append(f"{group.label.rpartition(':')[0] or group.label}: {signed(points)}{picture}")
     return "; ".join(parts)
 
 
@@ -141,6 +143,8 @@ def position_text(game: Game, states: States, seat: int | None = None, events: E
         ValueError: if there is no such seat, or the record is of another game.
     """
     states = checked_states(checked_game(game), states, least=1)
+    if events is not None and not (isinstance(events, np.ndarray) and events.shape[1:] == (4,)):
+        raise InputError(f"events: expected plays, shape (T, 4), such as env.unwrapped.history(), not {shown(events)}")
     observer = int(states["seat"][0]) if seat is None else seat
     view = table_view(game, states, observer, names=[f"P{each}" for each in range(game.num_players)])
     for detail in (2, 1, 0) if events is not None else (2,):

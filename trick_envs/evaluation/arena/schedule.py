@@ -6,6 +6,7 @@ import hashlib
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Real
 from pathlib import Path
 
 import trick_envs
@@ -14,7 +15,7 @@ from trick_envs.agents.spec import LLM, PROGRAM, parse_spec
 from trick_envs.engine.arguments import whole_number
 from trick_envs.engine.build.digest import compiled_digest
 from trick_envs.engine.game import Game
-from trick_envs.errors import InputError
+from trick_envs.errors import InputError, checked_list, shown
 from trick_envs.evaluation import duplicate, seeds
 from trick_envs.evaluation.seeds import Purpose, check_run_seed, checked_purpose
 
@@ -115,6 +116,7 @@ def make_plan(
         ValueError: for fewer than two players, the same one twice, an unknown spec, a policy of another game, or a
             number that is out of range.
     """
+    specs = checked_list(specs, str, "specs", "a list of players' specs")
     if len(specs) < 2:
         raise InputError(f"an arena needs two players or more, such as random greedy; got {', '.join(specs) or 'none'}")
     twice = sorted({spec for spec in specs if specs.count(spec) > 1})
@@ -123,8 +125,8 @@ def make_plan(
     deals, seed = whole_number(deals, 2, MAX_DEALS, "deals"), check_run_seed(seed)
     purpose = checked_purpose(purpose)
     duplicate.lineups(game, seatings)
-    if half_width is not None and not half_width > 0:
-        raise InputError(f"half width: expected a number of points above 0, not {half_width}")
+    if half_width is not None and not (isinstance(half_width, Real) and half_width > 0):
+        raise InputError(f"half width: expected a number of points above 0, not {shown(half_width)}")
     players = tuple(Player(spec, _player_digest(spec, game, make_agent(spec, game))) for spec in specs)
     return Plan(game, players, deals, half_width, seed, purpose, only_first, until_decided, seatings)
 
