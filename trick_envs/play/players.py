@@ -25,7 +25,6 @@ EFFORTS = {
 }  # the largest search that a page or a record may name
 STAND_IN = "greedy"  # plays on for a player that fails
 
-
 BROUGHT = re.compile(r"[0-9a-f]{32}\.onnx")  # a policy that a browser has sent: the digest of its content
 _SEARCH = re.compile(f"({'|'.join(map(re.escape, EFFORTS))}):([1-9][0-9]{{0,3}})")
 

@@ -35,7 +35,7 @@ from trick_envs.play.web.http import SafeJSON, answer, browser_of, owners_of, po
 from trick_envs.play.web.pages import about_game
 from trick_envs.play.web.policies import Policies
 from trick_envs.play.web.replays import Replays
-from trick_envs.play.web.sessions import Store, WebSession
+from trick_envs.play.web.sessions import HOUR, Store, WebSession
 from trick_envs.play.web.validation import (
     MAX_DEALS,
     MAX_GAMES,
@@ -49,7 +49,6 @@ from trick_envs.play.web.validation import (
 from trick_envs.view.guide import title_of
 from trick_envs.view.messages import said
 
-HOUR = 3600.0
 LINES = 200  # of the log that a reload gets back
 MAX_WEB_SEED = 2**53 - 1  # the largest whole number that JavaScript can hold
 SEEN = ("games/{game}", "watch/{watched}")  # by whom plays, and by who only watches

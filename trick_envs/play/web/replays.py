@@ -30,12 +30,11 @@ from trick_envs.play.session import default_player
 from trick_envs.play.web.frames import Snapshot, frame_data, look, shot
 from trick_envs.play.web.http import answer, owners_of, post
 from trick_envs.play.web.pages import about_game
-from trick_envs.play.web.sessions import Kept, Store
+from trick_envs.play.web.sessions import HOUR, Kept, Store
 from trick_envs.play.web.validation import MAX_DEALS, MAX_PLAYS, MAX_REPLAYS, ApiError, read_json, read_object, whole
 from trick_envs.view.messages import said
 from trick_envs.view.table import YOU, seat_name
 
-HOUR = 3600.0
 REVIEW_SECONDS = 120.0  # after which a review on the page judges no further decision
 _LOG = logging.getLogger("trick_envs.serve")
 

@@ -44,6 +44,7 @@ class Kept:
 
 
 T = TypeVar("T", bound=Kept)
+HOUR = 3600.0  # seconds
 UNTOUCHED = 60.0  # seconds after which something of no weight makes room
 
 

@@ -10,11 +10,6 @@ export function learning() {
   return location.hash === "#learn";
 }
 
-/** What was shown of a guided deal is kept for a reload. */
-function keep() {
-  sessionStorage.setItem(`learnt ${state.about.id}`, JSON.stringify([...learnt]));
-}
-
 export function beginLessons() {
   learnt = new Set(JSON.parse(sessionStorage.getItem(`learnt ${state.about.id}`) || "[]"));
 }
@@ -24,7 +19,7 @@ export async function teach(moment) {
   const guide = await guideOf(state.about.name);
   const numbers = [...guide.pages.keys()].filter((number) => guide.pages[number].when.includes(moment) && !learnt.has(number));
   numbers.forEach((number) => learnt.add(number));
-  keep();
+  sessionStorage.setItem(`learnt ${state.about.id}`, JSON.stringify([...learnt])); // for a reload
   const pages = numbers.map((number) => rulePage(guide, number));
   if (moment === "start" && pages.length) pages.unshift(h("section", { class: "rule" }, h("h3", {}, said("lesson.first", state.about)), h("p", { class: "goal", lang: guide.language }, guide.goal), h("p", {}, said("lesson.how"))));
   const mine = state.about.id;
