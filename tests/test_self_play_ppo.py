@@ -27,6 +27,7 @@ from stable_baselines3.common.vec_env import VecCheckNan, VecMonitor, VecNormali
 from training import DuplicateEval, ExactCheckpoint, SelfPlayPPO, Snapshots, self_play_env, suit_network
 from training.callbacks import snapshots
 from trick_envs import export_policy, load_game, make_agent
+from trick_envs.errors import InputError, InputTypeError, TrickEnvsError
 from trick_envs.evaluation.duplicate import evaluate
 from trick_envs.evaluation.seeds import Purpose
 from trick_envs.interfaces.sb3 import make_vec_env
@@ -405,6 +406,18 @@ def test_duplicate_evaluations_have_deals_of_their_own_and_keep_the_best_model(t
         with pytest.raises(ValueError, match=r"(every|deals): expected"):
             DuplicateEval(["greedy"], **settings)
     assert model.num_timesteps == 1536
+
+
+@pytest.mark.parametrize("wrong", [3, None, b"greedy", "greedy", np.array([1, 2]), [2.0, "x"], object()], ids=repr)
+def test_callbacks_say_what_they_want_before_training_begins(wrong: Any, tmp_path: Path) -> None:
+    """Snapshots of "x" were a TypeError in the middle of training, those of 25 were never made."""
+    if not isinstance(wrong, list):
+        with pytest.raises(InputError, match=r"^opponents: expected a list of players, such as \['greedy'\], not "):
+            DuplicateEval(wrong, 100)
+    with pytest.raises(TrickEnvsError, match=r"^parts: expected numbers of 0 to 1, not "):
+        Snapshots(tmp_path, wrong)
+    with pytest.raises(InputTypeError, match=r"^callbacks: expected a list of DuplicateEval, not "):
+        ExactCheckpoint(tmp_path / "exact.zip", 100, wrong)
 
 
 # --- files --------------------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ import time
 import zipfile
 import zlib
 from collections.abc import Callable, Sequence
+from numbers import Real
 from pathlib import Path
 from typing import Any, cast
 
@@ -22,7 +23,7 @@ from training.self_play import SelfPlayPPO
 from trick_envs.agents import Agent, make_agent
 from trick_envs.engine.arguments import whole_number
 from trick_envs.engine.game import Game
-from trick_envs.errors import InputError, TrickEnvsError, in_a_line, shown
+from trick_envs.errors import InputError, TrickEnvsError, checked_list, in_a_line, shown
 from trick_envs.evaluation.duplicate import evaluate
 from trick_envs.evaluation.seeds import SEEDS_PER_RUN, Purpose, check_run_seed
 from trick_envs.files import replacing
@@ -84,7 +85,7 @@ class DuplicateEval(_BetweenUpdates):
         verbose: int = 0,
     ) -> None:
         super().__init__(every, verbose)
-        if isinstance(opponents, str) or not opponents:
+        if isinstance(opponents, (str, bytes)) or not isinstance(opponents, Sequence) or not opponents:
             raise InputError(f"opponents: expected a list of players, such as ['greedy'], not {shown(opponents)}")
         self._opponents, self._path = list(opponents), best_model_save_path
         self._deals = whole_number(deals, 1, SEEDS_PER_RUN, "deals")
@@ -172,7 +173,9 @@ class Snapshots(BaseCallback):
 
     def __init__(self, folder: str | Path, parts: Sequence[float] = (0.25, 0.5, 0.75)) -> None:
         super().__init__()
-        self._folder, self._parts = Path(folder), parts
+        self._folder, self._parts = Path(folder), checked_list(parts, Real, "parts", wanted := "numbers of 0 to 1")
+        if not all(0 <= part <= 1 for part in self._parts):
+            raise InputError(f"parts: expected {wanted}, not {shown(parts)}")
 
     def _on_rollout_start(self) -> None:
         now, total = self.model.num_timesteps, self.model._total_timesteps
@@ -207,7 +210,8 @@ class ExactCheckpoint(_BetweenUpdates):
 
     def __init__(self, path: str | Path, every: int, callbacks: Sequence[DuplicateEval] = ()) -> None:
         super().__init__(every)
-        self._path, self._callbacks = Path(path), callbacks
+        self._path = Path(path)
+        self._callbacks = checked_list(callbacks, DuplicateEval, "callbacks", "a list of DuplicateEval")
 
     def _on_rollout_start(self) -> None:
         if self._is_due():
