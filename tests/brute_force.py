@@ -359,12 +359,15 @@ def lines(position: Game, width: int, left: int, names: Sequence[str]) -> Counte
             hands = (" ".join(sorted(hand, key=order.__getitem__)) for hand in position.hands)
             found[(position.seat, *hands)] += 1
             return
-        for card in sorted(set(position.choices()), key=order.__getitem__)[:width]:
+        *others, last = sorted(set(position.choices()), key=order.__getitem__)[:width]
+        for card in others:
             following = position.copy()
             following.play(card)
             go_on(following, left - 1)
+        position.play(last)
+        go_on(position, left - 1)
 
-    go_on(position, left)
+    go_on(position.copy(), left)
     return found
 
 
