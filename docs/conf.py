@@ -62,7 +62,8 @@ nitpick_ignore = [
     ("py:class", "trick_envs.engine.play_log.PlayLog"),
     ("py:class", "trick_envs.view.rows.Row"),
     ("py:exc", "PolicyError"),
-    ("py:class", "trick_envs.engine.build.rule.F"),  # a type variable
+    ("py:class", "trick_envs.engine.build.rule.F"),  # type variables
+    ("py:class", "trick_envs.errors.T"),
     ("py:class", "trick_envs.engine.build.kernels.Kernels"),
     ("py:class", "Plays"),  # an alias
     ("py:class", "Table"),  # of rich
