@@ -329,7 +329,7 @@ def test_a_picture_has_a_size_in_whole_pixels(size: Any) -> None:
             draw()
 
 
-@pytest.mark.parametrize("wrong", [None, 2.5, -1, [1], {}, np.array([1, 2]), object()], ids=repr)
+@pytest.mark.parametrize("wrong", [None, 2.5, -1, [1], {}, np.array([1, 2]), ...], ids=repr)
 def test_what_is_no_name_deck_or_seat_is_not_drawn(wrong: Any) -> None:
     deck = load_game("pepper", 3).deck
     for told, draw in (
@@ -357,7 +357,7 @@ def test_every_seat_of_a_view_has_a_name_or_none_has(wrong: Any) -> None:
             table_view(game, states, **{name: wrong})
 
 
-@pytest.mark.parametrize("wrong", [None, 3, 2.5, "abc", np.array(3), object()], ids=repr)
+@pytest.mark.parametrize("wrong", [None, 3, 2.5, "abc", np.array(3), ...], ids=repr)
 def test_what_cannot_be_gone_through_is_no_list(wrong: Any) -> None:
     game = load_game("pepper", 3, 1)
     for told, take in (
@@ -371,7 +371,7 @@ def test_what_cannot_be_gone_through_is_no_list(wrong: Any) -> None:
             take()
 
 
-@pytest.mark.parametrize("wrong", [3, 2.5, b"abc", ["abc"], np.array(["a", "b"]), object()], ids=repr)
+@pytest.mark.parametrize("wrong", [3, 2.5, b"abc", ["abc"], np.array(["a", "b"]), ...], ids=repr)
 def test_what_is_no_text_no_deck_no_attribute_and_no_player_is_told(wrong: Any) -> None:
     game = load_game("pepper", 3)
     games = pytest.importorskip("trick_envs.interfaces.sb3").make_vec_env(PEPPER, 2)
@@ -386,7 +386,7 @@ def test_what_is_no_text_no_deck_no_attribute_and_no_player_is_told(wrong: Any) 
             take()
 
 
-@pytest.mark.parametrize("wrong", [None, 3, "cats", [], {}, object()], ids=repr)
+@pytest.mark.parametrize("wrong", [None, 3, "cats", [], {}, ...], ids=repr)
 def test_who_names_its_game_is_told_which_there_are(wrong: Any) -> None:
     """Gymnasium said: Environment `Cats` doesn't exist in namespace trick_envs."""
     for make_one in (TextEnv, load_game, SeatEnv):
@@ -450,7 +450,7 @@ def test_an_arena_has_a_game_specs_and_a_width(wrong: Any) -> None:
             make_plan(game, ["greedy", "random"], 2, wrong)
 
 
-@pytest.mark.parametrize("wrong", [None, 3, [], object()], ids=repr)
+@pytest.mark.parametrize("wrong", [None, 3, [], ...], ids=repr)
 def test_a_policy_has_a_path_and_a_game_and_rolls_out_what_evaluates(wrong: Any) -> None:
     game = load_game("pepper", 3)
     path = pretrained_policy(game)

@@ -408,7 +408,7 @@ def test_duplicate_evaluations_have_deals_of_their_own_and_keep_the_best_model(t
     assert model.num_timesteps == 1536
 
 
-@pytest.mark.parametrize("wrong", [3, None, b"greedy", "greedy", np.array([1, 2]), [2.0, "x"], object()], ids=repr)
+@pytest.mark.parametrize("wrong", [3, None, b"greedy", "greedy", np.array([1, 2]), [2.0, "x"], ...], ids=repr)
 def test_callbacks_say_what_they_want_before_training_begins(wrong: Any, tmp_path: Path) -> None:
     """Snapshots of "x" were a TypeError in the middle of training, those of 25 were never made."""
     if not isinstance(wrong, list):
