@@ -12,7 +12,7 @@ from trick_envs.engine.arguments import seat_number, whole_number
 from trick_envs.engine.deal import BY_THE_RULES, Deal
 from trick_envs.engine.game import Game
 from trick_envs.engine.state import States
-from trick_envs.errors import InputError, checked_list, shown
+from trick_envs.errors import InputError, TrickEnvsError, checked_list, shown
 
 
 def deal_given(game: Game, states: States, given: Sequence[Deal], number: int) -> None:
@@ -75,6 +75,6 @@ def _read_deal(game: Game, deal: object, where: str) -> Deal:
         raise InputError(f"{where}: expected {game.num_players} hands, not {len(hands)}")
     try:
         order = game.deck.parse_deal(hands, stock, game.hand_size)
-    except ValueError as error:
+    except TrickEnvsError as error:
         raise InputError(f"{where}: {error}") from None
     return Deal(read_dealer(game, deal.get("dealer"), f"{where}['dealer']"), tuple(order))
