@@ -27,7 +27,7 @@ from trick_envs.engine.batch import BatchEnv
 from trick_envs.engine.game import Game
 from trick_envs.engine.play_log import layout_of
 from trick_envs.engine.registry import load_game
-from trick_envs.errors import InputError, InputTypeError, MissingExtraError, in_a_line, one_line, shown
+from trick_envs.errors import InputError, InputTypeError, MissingExtraError, checked, in_a_line, one_line, shown
 from trick_envs.files import replacing, try_to_write
 
 try:
@@ -219,8 +219,7 @@ def _network(policy: Any, game: Game, size: int) -> torch.nn.Module:
     normalize = None
     if not isinstance(policy, torch.nn.Module) and isinstance(getattr(policy, "policy", None), torch.nn.Module):
         normalize, policy = policy.get_vec_normalize_env(), policy.policy
-    if not isinstance(policy, torch.nn.Module):
-        raise InputTypeError(f"policy: expected a torch.nn.Module or a model of Stable-Baselines3, not {shown(policy)}")
+    checked(policy, torch.nn.Module, "policy", "a torch.nn.Module or a model of Stable-Baselines3")
     policy = _unwrapped(policy)
     sb3 = sys.modules.get("stable_baselines3.common.policies")  # who has such a model has imported it
     if sb3 is None or not isinstance(policy, sb3.BasePolicy):

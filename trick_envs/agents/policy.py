@@ -292,9 +292,10 @@ class PolicyAgent(OwnCopies):
             ValueError: if it sees the order of play, and the observations do not have it, or the other way round.
             PolicyError: if it fails, or says of a legal action or of a position what is no finite number.
         """
-        if np.shape(rows_of(observations, "observations"))[1] != self._size:
+        numbers = rows_of(observations, "observations").shape[1]
+        if numbers != self._size:
             raise InputError(
-                f"{self.name} sees the {self.observation}, {self._size} numbers, not {np.shape(observations)[-1]}: "
+                f"{self.name} sees the {self.observation}, {self._size} numbers, not {numbers}: "
                 f"make the environment with observation={self.observation!r}"
             )
         if np.shape(action_masks) != (len(observations), self._num_actions):
