@@ -439,13 +439,14 @@ def test_a_deal_of_zaraba_is_learnt_on_a_phone(open_page, address):
     page.goto(f"{address}/?learn=zaraba22")
     coach, summary = page.locator("#coach"), page.locator("#summary")
     expect(page.locator("#lesson")).to_contain_text("Own cards of the suits whose price is high")
-    titles, told, limit = set(), [], time.monotonic() + 6 * PATIENCE / 1000
+    titles, told, tricks, limit = set(), [], 0, time.monotonic() + 6 * PATIENCE / 1000
     while (step := page.evaluate(LEARN)) != ["over"]:
         assert time.monotonic() < limit
         if step[0] == "rule":
             titles.add(step[1])
         elif step[0]:
             told.append(step[1])
+            tricks += bool(re.search("takes? the trick(.|\n)*Go on", step[1]))
         if step[0] == "choose":
             cards = page.locator("#hand button").count()
             page.locator("#hand .legal").first.tap()
@@ -458,6 +459,7 @@ def test_a_deal_of_zaraba_is_learnt_on_a_phone(open_page, address):
     for words in ("You lead the first of two cards", "goes to the chart", "takes the trick", "Your cards pay now"):
         assert any(words in one for one in told), words
     assert [one for one in told if re.match("[a-z]", one)] == []  # once "ben takes"
+    assert tricks == len(re.findall("takes? the trick", page.locator("#log").inner_text())) > 0  # once all but the last
     expect(summary).to_contain_text("(price ")
     summary.get_by_role("button", name="Play a whole match").tap()
     expect(page.locator("body.learning")).to_have_count(0)
@@ -946,6 +948,9 @@ def test_what_a_guided_deal_says_is_whole(open_page, address, screen):
     page.locator("#hand .legal").first.click()
     page.locator("#coach .primary").click()
     go_on_until("coach.innerText.includes('takes the trick') && coach.innerText.includes('Go on')")
+    own, prompt = (page.locator(f"#table .foot .{one}").bounding_box() for one in ("own", "prompt"))
+    beside = own["x"] >= prompt["x"] + prompt["width"] or prompt["x"] >= own["x"] + own["width"]
+    assert beside or own["y"] >= prompt["y"] + prompt["height"]  # why somebody takes it, told twice, once lay over that
 
 
 @pytest.mark.parametrize(("game", "least"), [("double_deck_whist", 54), ("tricky_express", 42), ("zaraba22", 66)])
@@ -1071,6 +1076,17 @@ def test_what_a_finger_touches_on_a_phone_is_large_enough(open_page, address):
     assert min(one.bounding_box()["height"] for one in page.locator("#options .check").all()) >= 43.9
     page.goto(f"{address}/nothing")
     assert page.get_by_role("link").bounding_box()["height"] >= 43.9
+
+
+@pytest.mark.parametrize("game", ["zaraba22", "donguri", "tricky_express"])
+def test_hand_and_buttons_are_in_sight_on_the_smallest_phone(open_page, address, game):
+    """Once in three rows, the last of which was cut, with the buttons below the screen."""
+    page = open_page({"width": 360, "height": 640}, has_touch=True)
+    deal(page, address, game=game, opponents="greedy", seed=4)
+    for each in page.locator("#hand button, #foot button").all():
+        if each.is_visible():
+            expect(each).to_be_in_viewport(ratio=0.99)
+    assert page.locator("#hand button").first.bounding_box()["width"] >= 44
 
 
 def test_the_last_trick_of_a_full_table_is_whole_on_the_smallest_phone(open_page, address):
@@ -1451,6 +1467,7 @@ def test_a_review_lists_mistakes_jumps_to_them_and_lets_one_try_again(open_page,
     page.locator(f"#hand [data-card='{names[worst['best']]}']").click()
     expect(page.locator("#retry p").first).to_contain_text("the best card")
     expect(page.locator("#retry p").first).to_be_in_viewport(ratio=1)
+    expect(page.locator("#hand")).to_be_in_viewport(ratio=0.95)  # once half of it was scrolled away by the answer
     assert page.locator("#retry .row").bounding_box()["height"] < 100  # once a button a line, the last one out of sight
     own, prompt = (page.locator(f"#table .foot .{one}").bounding_box() for one in ("own", "prompt"))
     assert own["x"] >= prompt["x"] + prompt["width"]  # one row below the trick, not two

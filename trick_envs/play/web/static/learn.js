@@ -92,7 +92,7 @@ function lower(words) {
 /** A finished trick: who takes it and why, until the person goes on. */
 export async function teachTrick(shown) {
   await teach("trick");
-  const told = shown.events.filter((event) => event.event !== "card");
+  const told = shown.events.filter(({ event }) => event === "trick" || event === "change");
   const over = wait();
   const button = h("button", { type: "button", class: "primary", onclick: state.goOn }, said("page.on"));
   coach(...told.map((event) => h("p", {}, h("b", {}, sentence(event.text)), (event.why ? said("words.because", event) : "") + said("words.end").trim())), h("p", { class: "row" }, button));

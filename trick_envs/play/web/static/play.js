@@ -181,12 +181,11 @@ async function showFrames(frames, from, game) {
       if (learning()) await teach("start");
       if (index === frames.length - 1) break;
       const [play, trick] = learning() ? SPEEDS.slow : SPEEDS[$("speed").value] || SPEEDS.normal;
-      if (scored) {
-        if (learning()) await teach("score");
-        if (about.num_deals === 1) await wait(trick); // the result is the same table
-        else await dealOver(game.over);
-      } else if (next.pause && learning()) await teachTrick(next);
-      else await wait(next.pause ? trick : play);
+      if (next.pause && learning()) await teachTrick(next);
+      else if (!scored || about.num_deals === 1) await wait(next.pause ? trick : play);
+      if (!scored || state.about !== about) continue;
+      if (learning()) await teach("score");
+      if (about.num_deals > 1) await dealOver(game.over); // of one deal the result is the same table
     }
   } finally {
     state.busy = false;
@@ -221,7 +220,7 @@ function show(next, from) {
   renderValues();
   $("note").textContent = "";
   const motion = sameDeal && before.table.bottom === next.table.bottom;
-  table.show(about, next, { motion, from, sweep: motion && taken ? taken.taker : null });
+  table.show(about, next, { motion, from, sweep: motion && taken ? taken.taker : null, brief: learning() });
   const scores = next.names.map((name, seat) => `${name} ${next.scores[seat]}`).join(said("words.comma"));
   $("table").setAttribute("aria-label", said("play.table", { prompt: sentence(next.prompt), scores }));
   if (next.told) tell(next.told);

@@ -24,8 +24,8 @@ export class Table {
     for (const part of [holder, this.parts.felt]) sized.observe(part);
   }
 
-  /** Draws a frame. `motion`: whether what is new moves there; `from`: the point on the screen from which a card comes. */
-  show(about, frame, { motion = true, from = null, sweep = null } = {}) {
+  /** Draws a frame. `motion`: whether what is new moves there; `from`: the point on the screen from which a card comes; `brief`: why a trick is taken is told elsewhere. */
+  show(about, frame, { motion = true, from = null, sweep = null, brief = false } = {}) {
     if (sweep !== null) this.remember();
     const old = this.frame && motion ? this.laid() : new Map();
     this.about = about;
@@ -42,7 +42,7 @@ export class Table {
     this.spots = [table.bottom, ...others].map((seat) => this.spot(seat));
     this.parts.felt.replaceChildren(...others.map((seat) => this.plates.get(seat)), ...this.spots);
     const yours = frame.yours || (frame.acting === table.bottom);
-    this.parts.foot.replaceChildren(own, h("p", { class: ["prompt", yours && "yours"] }, ...this.prompt()));
+    this.parts.foot.replaceChildren(own, h("p", { class: ["prompt", yours && "yours"] }, ...this.prompt(brief)));
     this.place();
     if (!motion || still.matches) return;
     const came = [...this.laid()].filter(([key]) => !old.has(key));
@@ -51,10 +51,11 @@ export class Table {
   }
 
   /** What is asked; after a trick who takes it, and why. */
-  prompt() {
+  prompt(brief) {
     const { frame } = this;
     const told = frame.pause ? frame.events.filter((event) => event.event === "trick" || event.event === "change") : [];
-    if (!told.some((event) => event.event === "trick")) return [sentence(frame.prompt)];
+    const taken = told.find((event) => event.event === "trick");
+    if (!taken || brief) return [sentence(taken ? taken.text : frame.prompt)];
     return [h("span", {}, ...told.flatMap((event) => [h("b", {}, sentence(event.text)), (event.why ? said("words.because", event) : "") + said("words.end")]))];
   }
 
