@@ -809,6 +809,43 @@ def test_a_match_is_left_only_after_a_question_and_back_returns_to_it(open_page,
     assert page.url == first
 
 
+def test_nothing_takes_the_keyboard_with_it_when_it_goes(open_page, address):
+    """Buttons that are hidden or dimmed by what they do, and dialogs: once nothing had the keyboard then."""
+    page = open_page()
+    deal(page, address, game="hearts", opponents="greedy", seed=5)
+    for number in range(3):
+        page.locator("#hand .legal").nth(number).click()
+    pass_on = "document.getElementById('confirm').click(), document.activeElement.closest('#hand') !== null"
+    assert page.evaluate(pass_on)
+    expect(page.locator("#hand.ready .legal:focus")).to_have_count(1)
+    page.keyboard.press("l")
+    expect(page.locator("#past-end")).to_be_focused()
+    page.keyboard.press("ArrowLeft")
+    page.locator("#past-back").focus()
+    while page.locator("#past-back").is_enabled():
+        page.keyboard.press("Enter")
+    expect(page.locator("#past-end")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator("#hand .legal:focus")).to_have_count(1)
+    page.keyboard.press("?")
+    page.locator("#stop").press("Enter")
+    page.locator(".question .primary").press("Enter")
+    expect(page.locator("#summary")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator("#show-result")).to_be_focused()
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Review my game").press("Enter")
+    expect(page.locator("#to-back")).to_be_disabled()  # the first step is shown
+    page.locator("#to-next").focus()
+    page.keyboard.press("End")
+    expect(page.locator("#to-play")).to_be_focused()
+    page.goto(f"{address}/?games")
+    page.get_by_role("button", name="Delete Hearts").press("Enter")
+    page.locator(".question").get_by_role("button", name="Delete").press("Enter")
+    expect(page.locator("#games")).to_contain_text("None yet")
+    expect(page.locator("#games button")).to_be_focused()
+
+
 def test_the_keyboard_rests_on_a_legal_card(open_page, address):
     page = open_page()
     short_game(page, address)
@@ -1460,6 +1497,7 @@ def test_a_review_lists_mistakes_jumps_to_them_and_lets_one_try_again(open_page,
     page.get_by_role("button", name="Back to the review").click()
     expect(page.locator("#verdict")).to_be_visible()
     expect(page.locator("#retry")).to_be_hidden()
+    expect(page.locator("#retry-all")).to_be_focused()
     page.set_viewport_size(SCREENS["landscape"])
     page.evaluate("scrollTo(0, 0), document.querySelector('#retry-all').click()")
     expect(page.locator("#retry")).to_be_visible()

@@ -416,7 +416,9 @@ function showPast() {
   drawHand($("hand"), about, shown, false, (kind) => cardButton(about, kind, {}));
   $("note").textContent = shown.told ? stopped(shown.told) : said("play.begins");
   for (const id of ["past-trick", "past-back"]) $(id).disabled = at === 0;
+  const keeps = at > 0 && !$("past").hidden;
   setLooking(true);
+  if (!keeps) $("past-end").focus({ preventScroll: true }); // what had the keyboard is hidden or dimmed now
 }
 
 function setLooking(on) {
@@ -432,6 +434,8 @@ function moveInPast(by) {
   if (past.at < past.frames.length - 1) return showPast();
   state.past = null;
   setLooking(false);
+  $("look-back").focus({ preventScroll: true });
+  state.takeFocus = true; // the hand, if it is the person's turn
   $("note").textContent = "";
   table.show(state.about, state.frame, { motion: false });
   renderHand();
@@ -480,6 +484,7 @@ async function deleteGame(one) {
   if (!await sure(said("saved.delete_sure", one), said("saved.delete"), said("saved.keep"))) return;
   await ask(`/api/games/${one.id}/delete`, {});
   await fillGames();
+  $("games").querySelector("button").focus();
   if (!$("start").hidden) await showStart();
 }
 
@@ -584,7 +589,10 @@ $("figures").ariaPressed = state.figures;
 $("figures").addEventListener("click", toggleFigures);
 $("show-hints").addEventListener("click", () => guarded(toggleHints));
 $("show-result").addEventListener("click", showResult);
-$("confirm").addEventListener("click", (event) => guarded(() => playCards(state.picked, event.currentTarget)));
+$("confirm").addEventListener("click", (event) => {
+  $("hand").querySelector("[aria-pressed=true]")?.focus({ preventScroll: true }); // the button goes
+  guarded(() => playCards(state.picked, event.currentTarget));
+});
 for (const id of ["take-back", "look-back", "past-trick", "past-back", "past-next", "past-end"]) $(id).addEventListener("click", () => guarded(async () => ACTIONS[id]()));
 for (const button of document.querySelectorAll("[data-paper]")) button.addEventListener("click", () => guarded(() => paper(button.dataset.paper)));
 for (const dialog of document.querySelectorAll("dialog.paper")) { // a click beside it closes it

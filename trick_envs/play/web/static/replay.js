@@ -126,6 +126,7 @@ async function go(step, motion = false) {
   markTimeline();
   $("to-first").disabled = $("to-back").disabled = $("to-trick").disabled = at === 0;
   $("to-last").disabled = $("to-next").disabled = $("to-next-trick").disabled = at === about.steps - 1;
+  if (document.activeElement.disabled) $("to-play").focus(); // it does not lose the keyboard
   $("play-on").disabled = about.over && at === about.steps - 1;
   drawGraph();
   await think(play, mine);
@@ -389,6 +390,7 @@ async function endRetry() {
   document.body.classList.remove("retrying");
   await go(at);
   toReview();
+  $("retry-all").focus({ preventScroll: true });
 }
 
 /** The mark of a play for the timeline, if it is judged. */

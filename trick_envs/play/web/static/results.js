@@ -98,7 +98,7 @@ export function matchOver({ guarded, again, learning, whole, more }) {
   $("stop").disabled = true;
   $("prompt").textContent = sentence(winners === null ? said("result.ended_told") : frame.prompt);
   const button = (text, action, primary = false) => h("button", { type: "button", class: primary ? "primary" : null, autofocus: primary, onclick: () => guarded(action) }, text);
-  open(null,
+  open(() => $("show-result").focus(),
     h("h2", {}, title), note && h("p", {}, note),
     about.num_deals === 1 && about.last_deal ? dealTable() : scoreTable(frame.scores),
     ...(about.watching ? [] : sameCards()),
