@@ -79,6 +79,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "no rules file": ({"modules": (types.ModuleType("made_up"),)}, "modules: expected modules in files"),
     "no name": ({"name": "Hot Pepper"}, "the game 'Hot Pepper': name: expected a lower-case word"),
     "no title": ({"title": " "}, "title: expected the full name"),
+    "a view's name": ({"view": "pepper.view"}, "view: expected a module, or None, not 'pepper.view'"),
     "no state": ({"state": dict}, "state: expected a subclass of State"),
     "hands from the table": (
         {"hand_places": ("table",)},

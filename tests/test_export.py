@@ -435,3 +435,9 @@ for missing in ("onnx", "onnxscript", "torch"):
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("wrong", [None, 3, ["policy.onnx"]], ids=repr)
+def test_the_file_is_named_by_a_path(wrong):
+    with pytest.raises(TypeError, match=r"^path: expected a path, not "):
+        export_policy(Masked(), GAME, wrong)

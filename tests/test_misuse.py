@@ -499,7 +499,7 @@ def test_a_bad_answer_is_told_what_is_legal_from_an_array_too() -> None:
     )
 
 
-@pytest.mark.parametrize("card", [-1, 53, 999, 2.5, "4R", None, [1], np.array([1, 2])], ids=repr)
+@pytest.mark.parametrize("card", [-1, 53, 999, True, 2.5, "4R", None, [1], np.array([1, 2])], ids=repr)
 def test_no_number_names_a_card_from_the_end_of_the_deck(card: Any) -> None:
     """-1 was the last card."""
     one, two = load_game("donguri", 4).deck, load_game("double_deck_whist").deck

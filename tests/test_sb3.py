@@ -265,3 +265,11 @@ def test_the_network_shared_over_suits_needs_a_game_and_sizes():
         suit_network("pepper")
     with pytest.raises(ValueError, match="depth: expected a whole number of 1 or more, not 0"):
         suit_network(trick_envs.load_game("pepper"), depth=0)
+
+
+@pytest.mark.parametrize("wrong", [3, "seat", [("seat", 0)]], ids=repr)
+def test_wrong_arguments_are_named(wrong):
+    with pytest.raises(TypeError, match=r"^env_kwargs: expected a dict of the games' arguments, not "):
+        make_vec_env(PEPPER, env_kwargs=wrong)
+    with pytest.raises(TypeError, match=r"^monitor_dir: expected a path, not "):
+        make_vec_env(PEPPER, monitor_dir=[wrong])

@@ -420,6 +420,17 @@ def test_callbacks_say_what_they_want_before_training_begins(wrong: Any, tmp_pat
         ExactCheckpoint(tmp_path / "exact.zip", 100, wrong)
 
 
+@pytest.mark.parametrize("wrong", [3, b"runs", ["runs"]], ids=repr)
+def test_callbacks_want_a_path(wrong: Any) -> None:
+    for make, name in (
+        (lambda: ExactCheckpoint(wrong, 100), "path"),
+        (lambda: Snapshots(wrong), "folder"),
+        (lambda: DuplicateEval(["greedy"], 100, best_model_save_path=wrong), "best_model_save_path"),
+    ):
+        with pytest.raises(InputTypeError, match=rf"^{name}: expected a path, not "):
+            make()
+
+
 # --- files --------------------------------------------------------------------------------------------------------
 
 

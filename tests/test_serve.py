@@ -1474,3 +1474,10 @@ def test_a_table_on_the_page_says_what_its_numbers_mean_and_hides_what_the_seat_
         assert all("points in this match" in seat["about"] and seat["facts"] for seat in shown["table"]["seats"])
         world = game.resample(states, observer, rng).reshape(1)
         assert json.dumps(frame_data(Snapshot(table_view(game, world, observer), 0), observer)) == json.dumps(shown)
+
+
+def test_a_folder_for_games_is_a_path(tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match=r"^folder: expected a path, not 3"):
+        make_app(folder=3)  # type: ignore[arg-type]
+    with TestClient(make_app(folder=str(tmp_path)), base_url=ADDRESS) as client:  # type: ignore[arg-type]
+        assert client.get("/api/choices").status_code == 200

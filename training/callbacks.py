@@ -23,7 +23,7 @@ from training.self_play import SelfPlayPPO
 from trick_envs.agents import Agent, make_agent
 from trick_envs.engine.arguments import whole_number
 from trick_envs.engine.game import Game
-from trick_envs.errors import InputError, TrickEnvsError, checked_list, in_a_line, shown
+from trick_envs.errors import InputError, TrickEnvsError, checked_list, checked_path, in_a_line, shown
 from trick_envs.evaluation.duplicate import evaluate
 from trick_envs.evaluation.seeds import SEEDS_PER_RUN, Purpose, check_run_seed
 from trick_envs.files import replacing
@@ -87,7 +87,8 @@ class DuplicateEval(_BetweenUpdates):
         super().__init__(every, verbose)
         if isinstance(opponents, (str, bytes)) or not isinstance(opponents, Sequence) or not opponents:
             raise InputError(f"opponents: expected a list of players, such as ['greedy'], not {shown(opponents)}")
-        self._opponents, self._path = list(opponents), best_model_save_path
+        self._opponents, path = list(opponents), best_model_save_path
+        self._path = None if path is None else checked_path(path, "best_model_save_path")
         self._deals = whole_number(deals, 1, SEEDS_PER_RUN, "deals")
         self._seed = check_run_seed(seed)
         self.on_progress: Callable[[int], None] | None = None
@@ -173,7 +174,8 @@ class Snapshots(BaseCallback):
 
     def __init__(self, folder: str | Path, parts: Sequence[float] = (0.25, 0.5, 0.75)) -> None:
         super().__init__()
-        self._folder, self._parts = Path(folder), checked_list(parts, Real, "parts", wanted := "numbers of 0 to 1")
+        self._folder = checked_path(folder, "folder")
+        self._parts = checked_list(parts, Real, "parts", wanted := "numbers of 0 to 1")
         if not all(0 <= part <= 1 for part in self._parts):
             raise InputError(f"parts: expected {wanted}, not {shown(parts)}")
 
@@ -210,7 +212,7 @@ class ExactCheckpoint(_BetweenUpdates):
 
     def __init__(self, path: str | Path, every: int, callbacks: Sequence[DuplicateEval] = ()) -> None:
         super().__init__(every)
-        self._path = Path(path)
+        self._path = checked_path(path, "path")
         self._callbacks = checked_list(callbacks, DuplicateEval, "callbacks", "a list of DuplicateEval")
 
     def _on_rollout_start(self) -> None:

@@ -6,6 +6,8 @@ All are a ``TrickEnvsError`` and, as Python's own errors for the same, a ``Value
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import Any, TypeVar
 
 from gymnasium import error
@@ -78,6 +80,17 @@ def checked_list(given: Any, kind: type, name: str, what: str) -> list[Any]:
     if each is None or isinstance(given, str) or not all(isinstance(one, kind) for one in each):
         raise InputTypeError(f"{name}: expected {what}, not {shown(given)}")
     return each
+
+
+def checked_path(given: Any, name: str, what: str = "a path") -> Path:
+    """What is given as a path, if it is one.
+
+    Raises:
+        TypeError: if it is not; names the argument, and what was expected.
+    """
+    if not isinstance(given, (str, os.PathLike)):
+        raise InputTypeError(f"{name}: expected {what}, not {shown(given)}")
+    return Path(given)
 
 
 def shown(given: object) -> str:

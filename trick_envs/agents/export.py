@@ -16,7 +16,6 @@ import os
 import sys
 import warnings
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -27,7 +26,16 @@ from trick_envs.engine.batch import BatchEnv
 from trick_envs.engine.game import Game
 from trick_envs.engine.play_log import layout_of
 from trick_envs.engine.registry import load_game
-from trick_envs.errors import InputError, InputTypeError, MissingExtraError, checked, in_a_line, one_line, shown
+from trick_envs.errors import (
+    InputError,
+    InputTypeError,
+    MissingExtraError,
+    checked,
+    checked_path,
+    in_a_line,
+    one_line,
+    shown,
+)
 from trick_envs.files import replacing, try_to_write
 
 try:
@@ -68,7 +76,7 @@ def export_policy(policy: Any, game: Any, path: str | os.PathLike[str], run: dic
         ValueError: if the module does not take or return what is said above, or the file computes something else than
             the module.
     """
-    played, target = _game(game), Path(path)
+    played, target = _game(game), checked_path(path, "path")
     observation = _observation(game, played)
     size = layout_of(played, observation).size
     try:

@@ -26,7 +26,7 @@ from trick_envs.engine.history import Events
 from trick_envs.engine.observation import VERSION
 from trick_envs.engine.play_log import layout_of
 from trick_envs.engine.state import States
-from trick_envs.errors import InputError, InputTypeError, MissingExtraError, in_a_line, shown
+from trick_envs.errors import InputError, MissingExtraError, checked_path, in_a_line
 
 if TYPE_CHECKING:
     import onnxruntime
@@ -75,10 +75,7 @@ def read_policy_file(path: str | Path) -> bytes:
         ValueError: if there is none, or it is too large.
         TypeError: if it is no path.
     """
-    try:
-        path = Path(path)
-    except TypeError:
-        raise InputTypeError(f"path: expected the path of a policy file, not {shown(path)}") from None
+    path = checked_path(path, "path", "the path of a policy file")
     try:
         if not path.is_file():
             raise InputError(f"{path}: there is no such policy file")

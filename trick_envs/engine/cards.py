@@ -183,7 +183,7 @@ class Deck:
         """
         try:
             kind = card - WORD if self.copies == 2 and card >= WORD else card
-            if 0 <= kind < len(self.names):
+            if 0 <= kind < len(self.names) and not isinstance(card, bool):
                 return index(kind)
         except (TypeError, ValueError):  # the second of arrays
             pass

@@ -96,6 +96,8 @@ def _check_types(game: GameType) -> None:
         raise wrong(game, "legality_rules", game.legality_rules, "a dict from phases to texts")
     if not isinstance(game.hand_places, Sequence):
         raise wrong(game, "hand_places", game.hand_places, "a sequence of names of places")
+    if game.view is not None and not isinstance(game.view, ModuleType):
+        raise wrong(game, "view", game.view, "a module, or None")
     for name in ("teams", "hands_seen", "suit_symmetric"):
         if not isinstance(found := getattr(game, name), bool):
             raise wrong(game, name, found, "True or False")

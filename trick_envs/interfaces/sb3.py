@@ -25,7 +25,7 @@ from stable_baselines3.common.vec_env import VecEnv, VecMonitor
 from trick_envs.engine.arguments import action_numbers, whole_number
 from trick_envs.engine.interrupts import Interruptible, whole
 from trick_envs.engine.rng import checked_seed, game_seeds
-from trick_envs.errors import IllegalAction, InputError, InputTypeError, ResetNeeded, checked, shown
+from trick_envs.errors import IllegalAction, InputError, InputTypeError, ResetNeeded, checked, checked_path, shown
 from trick_envs.interfaces.vector import VectorSeatEnv
 
 
@@ -195,14 +195,16 @@ def make_vec_env(
         monitor_dir: the folder for a file ``monitor.csv`` with the result of every match.
         env_kwargs: arguments of the games, as for ``gymnasium.make_vec``.
     """
+    options = checked({} if env_kwargs is None else env_kwargs, dict, "env_kwargs", "a dict of the games' arguments")
+    folder = None if monitor_dir is None else checked_path(monitor_dir, "monitor_dir")
     games: Any = gymnasium.make_vec(
-        env_id, n_envs, "vector_entry_point", **{"autoreset_mode": AutoresetMode.SAME_STEP, **(env_kwargs or {})}
+        env_id, n_envs, "vector_entry_point", **{"autoreset_mode": AutoresetMode.SAME_STEP, **options}
     )
     env = SeatVecEnv(games)
     if seed is not None:
         seed = checked_seed(seed)
         env.seed(seed)
         env.action_space.seed(seed)
-    if monitor_dir is not None:
-        Path(monitor_dir).mkdir(parents=True, exist_ok=True)
-    return VecMonitor(env, None if monitor_dir is None else str(Path(monitor_dir) / "monitor.csv"))
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+    return VecMonitor(env, None if folder is None else str(folder / "monitor.csv"))
