@@ -812,6 +812,7 @@ def test_where_nothing_can_be_saved_the_game_goes_on_and_the_page_says_so_once(t
     assert unwritable(tmp_path / "new") == ""
     about, frame = found.deal(game="donguri", num_players=3, num_deals=1)
     assert "is not saved" in about["notice"]
+    assert str(tmp_path) not in about["notice"]  # which is told a stranger, too
     notices = []
     while not about["over"]:
         reply = found.play(about, frame, frame["legal"][0])

@@ -1326,6 +1326,8 @@ def test_after_a_restart_of_the_server_an_open_page_offers_a_new_game(open_page,
     before = page.url
     page.evaluate("state.about.id = 'unknown'")
     page.locator("#hand .legal").first.click()
+    expect(page.locator(".question")).to_contain_text("does not have this game any more")
+    expect(page.locator("#message")).to_be_empty()  # once the same besides, in other words
     page.locator(".question").get_by_role("button", name="New game").click()
     page.wait_for_url(lambda url: url != before)
     expect(page.locator("#hand.ready")).to_be_visible()

@@ -288,7 +288,7 @@ class Session:
             write_json(self.file, self.record())
             self.unsaved = ""
         except OSError as error:
-            self.unsaved = f"{self.file.parent}: {error.strerror or error}"
+            self.unsaved = error.strerror or str(error)  # no path: whoever plays may be a stranger
 
     def record(self) -> dict[str, Any]:
         """The record so far, with ``players``: the spec of every seat's player.

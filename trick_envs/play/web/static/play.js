@@ -304,12 +304,12 @@ async function playCards(kinds, button) {
   } catch (error) {
     state.busy = false;
     renderHand();
+    if (error.status === 404) return gone();
     say(error.message);
     if (error.status === 409) {
       await catchUp();
       say(said("play.other_tab"));
     }
-    if (error.status === 404) await gone();
     return;
   }
   if (reply.game.notice) say(sentence(reply.game.notice), true);
