@@ -623,6 +623,22 @@ def test_two_tabs_play_two_games(open_page, address):
     other.evaluate("message.textContent = ''")
     other.locator("#hand button").first.click(force=True)
     expect(told).to_contain_text("You watch this game")  # once nothing said so
+    for key in ("h", "n", "u"):
+        other.keyboard.press(key)
+    assert not other.evaluate("state.hintsOn || document.getElementById('new').open")  # once: "not among the games"
+    other.evaluate("""() => {
+        globalThis.seen = [];
+        new MutationObserver(() => seen.push(state.frame.number)).observe(table, { childList: true, subtree: true });
+    }""")
+    lines, first = other.locator("#log p").count(), other.evaluate("state.frame.number")
+    one.keyboard.press("Escape")
+    one.locator("#hand .legal").first.click()
+    one.wait_for_function("(number) => state.frame.number > number && !state.busy", arg=first)
+    last = one.evaluate("state.frame.number")
+    other.wait_for_function("(number) => state.frame.number === number && !state.busy", arg=last)
+    assert last > first + 1
+    assert sorted(set(other.evaluate("seen"))) == [*range(first + 1, last + 1)]  # every card, once only the last
+    assert other.locator("#log p").count() == lines + last - first
 
 
 def test_a_phone_shows_table_and_hand_at_once(open_page, address):

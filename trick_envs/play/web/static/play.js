@@ -346,16 +346,21 @@ function here(what = "") {
   return `/api/${watching ? "watch" : "games"}/${id}${what}`;
 }
 
-/** After a play in another tab: the game as it stands. */
+/** After a play in another tab: the game as it stands; who watches sees every card. */
 async function catchUp() {
+  const { about, frame } = state;
+  let missed = [];
   let reply;
   try {
+    if (about.watching) missed = (await ask(here("/deal"))).frames.filter((one) => one.number > frame.number);
     reply = await ask(here());
   } catch (error) {
     if (error.status === 404) return gone();
     throw error;
   }
-  await enter(reply);
+  const whole = missed[0]?.number === frame.number + 1 && missed.at(-1).number === reply.frames.at(-1).number;
+  if (whole && reply.game.taken_back === about.taken_back) await showFrames([...missed, ...reply.frames], null, reply.game);
+  else await enter(reply);
 }
 
 /** The server does not know this game any more. */
@@ -371,7 +376,7 @@ channel.addEventListener("message", ({ data }) => guarded(async () => {
 }));
 
 function idle() {
-  return state.about && !state.about.over && !state.busy && !state.goOn;
+  return state.about && !state.about.over && !state.busy && !state.goOn && !state.past;
 }
 
 async function follow() {
@@ -549,6 +554,8 @@ const ACTIONS = {
   keys: () => paper("more"),
 };
 
+const BUTTONS = { hints: "show-hints", "take-back": "take-back", "look-back": "look-back", new: "deal-again" }; // what a key does where its button is shown
+
 function placeOf(target) {
   if (document.querySelector("dialog[open]")) return "dialog";
   if (/^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName)) return "text";
@@ -558,7 +565,7 @@ function placeOf(target) {
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   const action = keyAction(event.key, placeOf(event.target), Boolean(state.goOn), Boolean(state.past));
-  if (!action || (!state.frame && !["games", "sound"].includes(action))) return;
+  if (!action || (!state.frame && !["games", "sound"].includes(action)) || $(BUTTONS[action])?.checkVisibility() === false) return;
   if (action === "card") $("hand").querySelector(`[data-key="${event.key}"]`)?.click();
   else if (action === "move") move(event);
   else {
