@@ -5,7 +5,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+import itertools
+import operator
+from array import array
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -20,6 +24,7 @@ from trick_envs.engine.state import OVER, PASS, PHASES
 DEAL, SEE = len(PHASES), len(PHASES) + 1  # what the third number of an event can be besides a phase
 MIDDLE = -1  # the seat of what lies in front of nobody
 HIDDEN_CARD = -1
+SET = 128  # bits of a card set: two words of a position
 
 Events: TypeAlias = npt.NDArray[np.int16]
 
@@ -36,7 +41,7 @@ def is_hidden(phase: Any, seat: Any, observer: Any) -> Any:
 class _Sight:
     """What one seat sees of the cards: sets of bits."""
 
-    in_hands: list[int]  # by seat: the cards that it knows there
+    in_hands: int  # the cards that it knows there, ``SET`` bits for each seat
     known: int  # all cards that it knows the place of
 
 
@@ -51,12 +56,13 @@ class Recall:
         self.game = game
         self._states = np.zeros(1, game.dtype)
         game.kernels.start_match(self._states, 0, game.template, np.uint64(0))
-        self._events: list[list[tuple[int, int, int, int]]] = [[] for _ in range(game.num_players)]
+        self._events: list[array[int]] = [array("h") for _ in range(game.num_players)]
         self._sights: list[_Sight] = []
         self._deals = self._plays = 0
         shown = [(name, place) for name, place in game.type.places.items() if place.open]
         self._open = [name for name, _ in shown]
         self._arrivals = [(name, place.per_seat) for name, place in shown if name not in ("table", "pile")]
+        self._every_hand = sum(1 << SET * seat for seat in range(game.num_players))
 
     def history(self, deals: Sequence[Deal], seat: int) -> Events:
         """What a seat has seen, ``(T, 4) int16``; the deals continue those of the last call."""
@@ -73,14 +79,13 @@ class Recall:
         self.game.kernels.deal_order(self._states, np.array(deal.order, np.int8), deal.dealer)
         self._number, self._deals, self._plays = self._deals, self._deals + 1, 0
         self._tell((self._number, deal.dealer, DEAL, HIDDEN_CARD))
-        self._sights = [_Sight([0] * self.game.num_players, 0) for _ in self._events]
+        self._sights = [_Sight(0, 0) for _ in self._events]
         self._look(MIDDLE, HIDDEN_CARD)
 
     def _play(self, action: int) -> None:
-        state = self._states[0]
-        seat, phase = int(state["seat"]), int(state["phase"])
+        seat, phase = int(self._states["seat"][0]), int(self._states["phase"][0])
         for observer, told in enumerate(self._events):
-            told.append((self._number, seat, phase, HIDDEN_CARD if is_hidden(phase, seat, observer) else action))
+            told.extend((self._number, seat, phase, HIDDEN_CARD if is_hidden(phase, seat, observer) else action))
         over = self.game.kernels.play_without_dealing(self._states, action)
         self._plays += 1
         self._look(seat, HIDDEN_CARD if is_hidden(phase, seat, MIDDLE) else action)
@@ -90,36 +95,45 @@ class Recall:
 
     def _tell(self, event: tuple[int, int, int, int]) -> None:
         for told in self._events:
-            told.append(event)
+            told.extend(event)
 
     def _look(self, seat: int, named: int) -> None:
         """Notes the cards that have come into hands, or on the table, in view of a seat; not the one just named."""
-        state, kind = self._states[0], self.game.deck.kind
-        hands, seen = _sets(state["hand"]), _sets(state["seen"])
-        lying = {name: _sets(state[name]) for name in self._open}
-        everybody = 0
-        for found in (*lying.values(), _sets(state["gone"])):
-            for one in found:
-                everybody |= one
-        for observer, sight in enumerate(self._sights):
-            came = []
-            for holder in range(self.game.num_players):
-                now = hands[holder] & seen[observer]
-                came += [(holder, kind(card)) for card in _cards(now & ~sight.in_hands[holder])]
-                sight.in_hands[holder] = now
-            for name, per_seat in self._arrivals:
-                for place, there in enumerate(lying[name]):
-                    came += [(place if per_seat else MIDDLE, kind(card)) for card in _cards(there & ~sight.known)]
-            sight.known = everybody | seen[observer]
+        hands, kind = _bits(self._states["hand"]), self.game.deck.kind
+        lying = {name: _sets(self._states[name]) for name in self._open}
+        arrived = _union(lying[name] for name, _ in self._arrivals)
+        everybody = _union((*lying.values(), _sets(self._states["gone"])))
+        for observer, (sight, seen) in enumerate(zip(self._sights, _sets(self._states["seen"]), strict=True)):
+            came: list[tuple[int, int]] = []
+            now = hands & seen * self._every_hand
+            if drawn := now & ~sight.in_hands:
+                for holder in range(self.game.num_players):
+                    came += [(holder, kind(card)) for card in _cards(drawn >> SET * holder)]
+            if arrived & ~sight.known:
+                for name, per_seat in self._arrivals:
+                    for place, there in enumerate(lying[name]):
+                        came += [(place if per_seat else MIDDLE, kind(card)) for card in _cards(there & ~sight.known)]
+            sight.in_hands, sight.known = now, everybody | seen
             if (seat, named) in came:
                 came.remove((seat, named))
-            self._events[observer] += [(self._number, holder, SEE, card) for holder, card in sorted(came)]
+            for holder, card in sorted(came):
+                self._events[observer].extend((self._number, holder, SEE, card))
 
 
-def _sets(words: npt.NDArray[np.int64]) -> list[int]:
-    """Card sets of a record, each as one number."""
-    return [one | other << 64 for one, other in words.reshape(-1, 2).tolist()]
+def _bits(places: npt.NDArray[np.int64]) -> int:
+    """Card sets of a position, one after the other in one number."""
+    return int.from_bytes(places.astype("<i8").tobytes(), "little")
+
+
+def _sets(places: npt.NDArray[np.int64]) -> list[int]:
+    """Card sets of a position, each as one number."""
+    return [one | other << 64 for one, other in places.reshape(-1, 2).tolist()]
+
+
+def _union(found: Iterable[list[int]]) -> int:
+    return functools.reduce(operator.or_, itertools.chain.from_iterable(found), 0)
 
 
 def _cards(found: int) -> list[int]:
-    return members((found & (2**64 - 1), found >> 64)) if found else []
+    """The cards of the first set of a number."""
+    return members((found & (2**64 - 1), found >> 64 & (2**64 - 1)))
