@@ -496,6 +496,9 @@ def test_a_policy_that_a_browser_sends_is_an_opponent_also_after_a_restart(tmp_p
     assert again.get(f"/games/{about['id']}").json()["game"]["players"] == about["players"]
     (tmp_path / "policies" / spec).unlink()
     assert again.post("/games", {"game": "donguri", "num_players": 3, "opponents": spec}).status_code == 410
+    assert bring(again, content).json() == told  # once it was not written again
+    assert again.post("/games", {"game": "donguri", "num_players": 3, "opponents": spec}).status_code == 200
+    assert bring(again, b"").json()["error"].startswith("this file cannot play here: not a policy")  # "the file:" once
 
 
 def test_what_is_wrong_with_a_file_is_said_in_the_language_of_the_page(tmp_path):

@@ -1621,6 +1621,7 @@ def test_a_policy_file_is_chosen_or_dropped_on_the_start_page_and_plays(open_pag
     page.reload()
     page.get_by_role("button", name="Play Donguri").click()
     expect(page.locator("#message")).to_contain_text("choose its file again")
+    expect(page.locator("#strength")).to_have_value("strong")  # once it was offered until a reload
     page.reload()
     expect(page.locator("#strength")).to_have_value("strong")
 

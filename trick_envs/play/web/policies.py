@@ -60,7 +60,8 @@ class Policies:
             name, players = made_for(Path("the file"), content)
             PolicyAgent(Path("the file"), load_game(name, players), content=content)
         except ValueError as error:
-            raise ApiError(422, said("refused.bad_policy", error=error)) from None
+            told = str(error).removeprefix("the file: ")
+            raise ApiError(422, said("refused.bad_policy", error=told)) from None
         try:
             self._kept.get(spec)
         except ApiError:
@@ -82,4 +83,5 @@ class Policies:
             self._kept.get(spec)
             return made_for(self._file(spec))
         except (ApiError, InputError):
+            self._kept.drop(spec)  # its file may be gone: sent again, it is written again
             raise ApiError(410, said("refused.no_policy")) from None

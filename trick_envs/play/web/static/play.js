@@ -114,6 +114,7 @@ async function newGame(body, hash = "") {
     say("");
   } catch (error) {
     if (error.status === 410) [body.opponents].flat().forEach(forgetPolicy);
+    if (error.status === 410 && !$("start").hidden) await showStart(); // which offers it no more
     throw error;
   } finally {
     clearTimeout(patience);
