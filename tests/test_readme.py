@@ -48,7 +48,7 @@ def test_python_blocks_run(code: str, tmp_path: Path, monkeypatch: pytest.Monkey
 def commands(text: str) -> list[str]:
     """Every ``trick`` command in the code of a page, with its arguments."""
     without_blocks = re.sub(r"^```.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE)
-    code = [line for block in blocks(text, "bash") for line in block.splitlines()]
+    code = [line for block in blocks(text, "bash") for line in block.replace("\\\n", " ").splitlines()]
     code += [" ".join(span.split()) for span in re.findall(r"`([^`]+)`", without_blocks)]
     return [found[1] for line in code if (found := re.search(r"(?:^|/| )trick ([a-z].*)", line))]
 
@@ -90,6 +90,14 @@ def test_configs_named_in_commands_exist(page: str) -> None:
     for command in commands(TEXTS[page]):
         named = re.match(r"train ([a-z][\w-]*)(?: |$)", command)  # a name; paths are looked for above
         assert named is None or (ROOT / "configs" / f"{named[1]}.yaml").is_file(), command
+
+
+@pytest.mark.parametrize("page", TEXTS)
+def test_settings_named_in_commands_are_keys_of_a_config(page: str) -> None:
+    fields = pytest.importorskip("training.config").RunConfig.model_fields
+    current = re.sub(r"^```text\n.*?^```$", "", TEXTS[page], flags=re.DOTALL | re.MULTILINE)  # else of an old commit
+    for key in re.findall(r"--(?:set|both)\s+'?([\w.]+)=", current):
+        assert key.partition(".")[0] in {*fields, "key"}, key
 
 
 @pytest.mark.parametrize("page", TEXTS)

@@ -115,6 +115,8 @@ def test_overrides_replace_what_the_file_says(tmp_path: Path) -> None:
     for wrong in ("n_epochs", "game.x=1", "n_epochs=[", "stages.0.n_epochs=7", "seed.x=1"):
         with pytest.raises(ConfigError):
             load_config(tmp_path / "c.yaml", [wrong])
+    with pytest.raises(ConfigError, match=r"c\.yaml with --set:\n  width: .*, not 0$"):
+        load_config(tmp_path / "c.yaml", ["width=0"])
 
 
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False, width=64)

@@ -146,7 +146,7 @@ def load_config(path: Path, overrides: list[str] | None = None, trust: bool = Fa
         raise ConfigError(f"{path}: expected keys and values, such as 'game: pepper'")
     for override in overrides or []:
         apply_override(loaded, override)
-    return make_config(loaded, str(path), trust)
+    return make_config(loaded, f"{path} with --set" if overrides else str(path), trust)
 
 
 def make_config(values: dict[str, Any], source: str, trust: bool = False) -> RunConfig:
