@@ -1817,6 +1817,24 @@ def test_a_dead_replay_says_where_games_are(open_page, address):
     expect(page.locator("#games[open]")).to_be_visible()
 
 
+@pytest.mark.parametrize(("status", "words"), [(404, "This replay is not on the server any more"), (None, "not answer")])
+def test_a_replay_whose_server_is_gone_says_so_whatever_is_clicked(open_page, address, record, tmp_path, status, words):
+    """Once nothing happened in the list of tricks, and after a restart it was said in other words."""
+    page = open_page()
+    open_record(page, address, tmp_path, record)
+    expect(page.locator("#thoughts table")).to_be_visible()
+    page.route("**/steps/**", lambda route: route.fulfill(status=404, json={"error": "x"}) if status else route.abort())
+    page.route("**/review", lambda route: route.fulfill(status=404, json={"error": "x"}) if status else route.abort())
+    for act in (
+        lambda: page.locator("#timeline button[data-step]").nth(4).click(),
+        lambda: page.locator("#to-next").click(),
+        lambda: page.locator("#analyse").click(),
+    ):
+        page.evaluate("document.getElementById('message').textContent = ''")
+        act()
+        expect(page.locator("#message")).to_contain_text(words)
+
+
 def test_a_mistake_of_a_review_shows_the_table_on_a_phone(open_page, address, tmp_path):
     """Once the table was off the screen, and the page 401 pixels wide."""
     page = open_page(PHONE, has_touch=True)

@@ -58,8 +58,7 @@ async function start() {
     about = await source.about();
   } catch (error) {
     source = null;
-    if (error.status !== 404) throw error;
-    throw new Error(said("replay.gone"), { cause: error });
+    throw error;
   }
   document.title = said("replay.head", about);
   if ($("drop")) $("drop").hidden = true;
@@ -105,7 +104,11 @@ function resultTable() {
 
 let asking = 0;
 
-async function go(step, motion = false) {
+function go(step, motion = false) {
+  return guarded(() => showStep(step, motion));
+}
+
+async function showStep(step, motion) {
   at = Math.min(Math.max(step, 0), about.steps - 1);
   const mine = ++asking;
   history.replaceState(null, "", `#step=${at}&seat=${seen}`);
@@ -440,7 +443,7 @@ function drawGraph() {
   picture.addEventListener("click", (event) => {
     const box = picture.getBoundingClientRect();
     const index = Math.round((((event.clientX - box.left) / box.width) * width - 8) / (width - 16) * review.decisions.length);
-    guarded(() => go(index >= order.length ? about.steps - 1 : order[Math.max(index, 0)].step));
+    go(index >= order.length ? about.steps - 1 : order[Math.max(index, 0)].step);
   });
   holder.replaceChildren(h("span", { class: "axis" }, said("replay.axis", { whose }), h("b", {}, signed(totalAt(lines[seat], now), 1)), said("replay.range", { low: signed(low, 0), high: signed(high, 0) })), picture);
 }
@@ -489,7 +492,7 @@ async function guarded(action) {
     $("message").textContent = "";
     await action();
   } catch (error) {
-    $("message").textContent = error.message;
+    $("message").textContent = error.status === 404 ? said("replay.gone") : error.message;
   }
 }
 
@@ -530,7 +533,7 @@ document.addEventListener("keydown", (event) => {
 function lookAs() {
   seen = $("view").value;
   if (review) renderReview();
-  guarded(() => go(at));
+  go(at);
 }
 $("view").addEventListener("change", lookAs);
 $("infer")?.addEventListener("toggle", () => guarded(async () => { if ($("infer").open) await infer(); }));
@@ -548,6 +551,6 @@ if ($("file")) {
 addEventListener("hashchange", () => {
   if (!about) return;
   readAddress();
-  guarded(() => go(at));
+  go(at);
 });
 guarded(start);
