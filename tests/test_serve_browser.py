@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import io
 import json
 import os
 import re
@@ -24,6 +25,7 @@ if CHROMIUM is None:
     pytest.skip("needs chromium", allow_module_level=True)
 
 import uvicorn  # noqa: E402
+from PIL import Image  # noqa: E402
 from playwright.sync_api import Page, expect, sync_playwright  # noqa: E402
 
 from trick_envs.agents import make_agent  # noqa: E402
@@ -1349,6 +1351,24 @@ def test_after_a_restart_of_the_server_an_open_page_offers_a_new_game(open_page,
     expect(page.locator("#hand.ready")).to_be_visible()
 
 
+@pytest.mark.parametrize("screen", ["phone", "landscape", "laptop"])
+def test_what_went_wrong_in_a_dialog_is_told_above_it(open_page, address, screen):
+    """Once behind it: nobody saw that the server did not answer."""
+    page = open_page(SCREENS[screen])
+    short_game(page, address)
+    page.locator("#hand .legal").first.click()
+    expect(page.locator("#hand.ready")).to_be_visible()
+    page.keyboard.press("?")
+    page.route("**/api/**", lambda route: route.abort())
+    page.locator("#let-watch").click()
+    message = page.locator("#message")
+    expect(message).to_contain_text("does not answer")
+    shown = Image.open(io.BytesIO(message.screenshot())).convert("RGB")
+    colour = message.evaluate("(one) => getComputedStyle(one).backgroundColor.match(/\\d+/g).map(Number)")
+    assert list(shown.getpixel((6, shown.height // 2))) == colour  # neither covered nor dimmed
+    page.unroute_all()
+
+
 def test_playing_on_from_a_replay_keeps_log_and_length(open_page, address, tmp_path):
     page = open_page()
     open_record(page, address, tmp_path, played("donguri", 3, 2))
@@ -1817,7 +1837,7 @@ def test_a_dead_replay_says_where_games_are(open_page, address):
     expect(page.locator("#games[open]")).to_be_visible()
 
 
-@pytest.mark.parametrize(("status", "words"), [(404, "This replay is not on the server any more"), (None, "not answer")])
+@pytest.mark.parametrize(("status", "words"), [(404, "This replay is not on the server"), (None, "does not answer")])
 def test_a_replay_whose_server_is_gone_says_so_whatever_is_clicked(open_page, address, record, tmp_path, status, words):
     """Once nothing happened in the list of tricks, and after a restart it was said in other words."""
     page = open_page()

@@ -85,8 +85,11 @@ export function bar(share, style = null) {
 /** An element that shows a message for a while, or until the next one. */
 export function speaker(element) {
   let timer = 0;
+  element.popover = "manual";
   return (text, stays = false) => {
     element.textContent = text;
+    element.hidePopover?.();
+    if (text) element.showPopover?.(); // above a dialog that is open
     clearTimeout(timer);
     if (text && !stays) timer = setTimeout(() => { element.textContent = ""; }, 9000);
   };
