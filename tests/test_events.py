@@ -325,7 +325,7 @@ def test_whist_says_whether_a_trump_takes_and_who_gets_the_stock():
     won = match_view(match).sections["won"]
     words = {6: "six", 7: "seven"}
     winner = last.trick[1]
-    assert find(last, Changed).words.startswith(f"{words[won[winner % 2]]} tricks of 7 for player_{winner % 2} and ")
+    assert find(last, Changed).words.startswith(f"{words[won[winner % 2]]} tricks for player_{winner % 2} and ")
     items = find(last, DealScored).items
     assert items[0] == (("seven tricks of the second half, which win the deal", 7),)
     assert items[1] == (("six tricks of the second half", 6),)

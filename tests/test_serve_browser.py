@@ -1873,6 +1873,9 @@ def test_a_mistake_of_a_review_shows_the_table_on_a_phone(open_page, address, tm
     expect(page.locator("#stage")).to_be_in_viewport(ratio=0.99)
     plates = [one.bounding_box() for one in page.locator("#table .plate").all()]
     assert all(plate["height"] > 20 and plate["width"] > 60 for plate in plates)
+    page.set_viewport_size({"width": 360, "height": 640})
+    assert page.locator("#thoughts .scroll").evaluate("(one) => one.scrollWidth - one.clientWidth") <= 0  # once 9
+    page.set_viewport_size(PHONE)
     page.select_option("#view", "all")
     page.locator("#to-first").tap()
     expect(page.locator("#table .plate .chip:visible")).to_have_count(28)  # two hands, which once were not shown
