@@ -135,8 +135,12 @@ def take_all(row: Words, some: CardSet) -> None:
 
 def members(some: Sequence[int] | Words) -> list[int]:
     """The cards of a set or of a place of the record, ascending (Python, for reading records)."""
-    words = int(some[0]), int(some[1])
-    return [WORD * word + bit for word in (0, 1) for bit in range(words[word].bit_length()) if (words[word] >> bit) & 1]
+    found = []
+    for first, word in ((0, int(some[0])), (WORD, int(some[1]))):
+        while word:
+            found.append(first + (word & -word).bit_length() - 1)
+            word &= word - 1
+    return found
 
 
 # --- how cards are written ----------------------------------------------------------------------------------------
