@@ -1821,7 +1821,9 @@ def test_the_steps_of_a_replay_stay_in_sight_with_the_table_on_a_phone(open_page
     assert chosen["y"] + chosen["height"] <= steps["y"] or chosen["y"] >= steps["y"] + steps["height"]
 
 
-@pytest.mark.parametrize("path", ["game/nothing", "same/nothing", "watch/nothing", "?replay=x&step=0&seat=0"])
+@pytest.mark.parametrize(
+    "path", ["game/nothing", "same/nothing", "watch/nothing", "?replay=x&step=0&seat=0", "?game=chess", "?learn=x"]
+)
 def test_a_dead_link_leads_to_the_games_and_says_why(open_page, address, path):
     page = open_page()
     page.goto(f"{address}/{path}")

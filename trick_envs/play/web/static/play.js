@@ -35,13 +35,15 @@ async function route() {
     say(said("play.watching"));
     return enter(seen);
   }
+  const named = query.get("learn") ?? query.get("game");
+  if (named !== null && !gameOf(named)) return dead(new Error(said("play.unknown")));
   try {
     if (kind === "same") {
       await newGame({ same: name });
       return say(said("play.sent"));
     }
-    if (gameOf(query.get("learn"))) return await startLearning(query.get("learn"));
-    if (gameOf(query.get("game"))) return await newGame(remembered(gameOf(query.get("game"))));
+    if (query.has("learn")) return await startLearning(named);
+    if (named) return await newGame(remembered(gameOf(named)));
     if (query.has("games")) {
       await showStart();
       return await paper("games");
