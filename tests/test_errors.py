@@ -112,6 +112,15 @@ def test_an_error_of_the_user_is_one_line_and_with_traceback_everything(
         assert told.splitlines()[-1].startswith(line)
 
 
+def test_the_command_says_its_version_and_those_of_what_it_runs_on() -> None:
+    shown = CliRunner().invoke(app, ["--version"])
+    assert shown.exit_code == 0
+    assert re.fullmatch(
+        rf"trick_envs {re.escape(trick_envs.__version__)} \(numba [\d.]+, numpy [\d.]+, pettingzoo .*, Python 3.*\)\n",
+        shown.output,
+    )
+
+
 @pytest.mark.parametrize(
     "bug",
     [ValueError("shapes (3,) (4,)"), TypeError("unsupported operand"), KeyError("score"),

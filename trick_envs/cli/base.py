@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import io
 import os
+import platform
 import re
 import sys
 import traceback
 import warnings
 from collections.abc import Callable
 from enum import StrEnum
+from importlib.metadata import version
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any
 
+from trick_envs import __version__
 from trick_envs.errors import RAISED_BY, TrickEnvsError, in_a_line
 from trick_envs.evaluation.seeds import Purpose
 from trick_envs.files import LOCK, try_to_write
@@ -65,10 +68,21 @@ EXTRAS = {
 }
 
 
+def _show_versions(wanted: bool) -> None:
+    if wanted:
+        libraries = ", ".join(f"{name} {version(name)}" for name in ("numba", "numpy", "pettingzoo", "gymnasium"))
+        out.print(f"trick_envs {__version__} ({libraries}, Python {platform.python_version()})", soft_wrap=True)
+        raise typer.Exit
+
+
 @app.callback()
 def options(
     traceback: Annotated[
         bool, typer.Option("--traceback", help="Show errors with their traceback; also behind a command.")
+    ] = False,
+    versions: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_versions, is_eager=True, help="Show versions, for reports of bugs."),
     ] = False,
 ) -> None:
     """Trick-taking card games for reinforcement learning: train, evaluate, measure."""

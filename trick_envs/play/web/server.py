@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
 import sys
@@ -100,7 +101,9 @@ def _bind(host: str, port: int) -> socket.socket:
         found.bind((host, port))
     except OSError as error:
         found.close()
-        raise OSError(f"cannot listen on {host}:{port} ({error.strerror}): try another --port, or 0 for any") from None
+        elsewhere = isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL
+        other = "another --host, one of this machine" if elsewhere else "another --port, or 0 for any"
+        raise OSError(f"cannot listen on {host}:{port} ({error.strerror}): try {other}") from None
     found.listen(128)
     return found
 
