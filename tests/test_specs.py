@@ -40,6 +40,7 @@ texts = st.one_of(st.text(max_size=30), st.lists(pieces, max_size=8).map("".join
 
 
 @given(policies, st.booleans())
+@example("pimc:.onnx", False)
 def test_a_policy_and_whether_it_samples(policy: str, sample: bool) -> None:
     text = policy + ":sample" * sample
     assert parse_spec(text) == Spec(text, policy, sample)

@@ -95,7 +95,7 @@ def parse_spec(text: str) -> Spec:
     two = ".onnx+" in text or text.startswith(f"{PRETRAINED}+")
     base, plus, search = text.rpartition("+") if two else ("", "", "")
     if not plus:
-        base, search = ("", text) if _SEARCH.fullmatch(text) else (text, "")
+        base, search = ("", text) if _SEARCH.fullmatch(text) and not _POLICY.fullmatch(text) else (text, "")
     named = _POLICY.fullmatch(base)
     policy, sample = (named[1], named[2] is not None) if named else (None, False)
     if not plus and not search:
