@@ -87,8 +87,9 @@ class DuplicateEval(_BetweenUpdates):
         super().__init__(every, verbose)
         if isinstance(opponents, (str, bytes)) or not isinstance(opponents, Sequence) or not opponents:
             raise InputError(f"opponents: expected a list of players, such as ['greedy'], not {shown(opponents)}")
-        self._opponents, path = list(opponents), best_model_save_path
-        self._path = None if path is None else checked_path(path, "best_model_save_path")
+        save_path = best_model_save_path
+        self._path = None if save_path is None else checked_path(save_path, "best_model_save_path")
+        self._opponents = list(opponents)
         self._deals = whole_number(deals, 1, SEEDS_PER_RUN, "deals")
         self._seed = check_run_seed(seed)
         self.on_progress: Callable[[int], None] | None = None

@@ -3,6 +3,7 @@
 import { $, appear, ask, h, said, sentence, stopped } from "./lib.js";
 import { guideOf, rulePage } from "./rules.js";
 import { state, wait } from "./state.js";
+import { reasons } from "./table.js";
 
 let learnt = new Set(); // pages of the guide that have been shown
 
@@ -92,10 +93,9 @@ function lower(words) {
 /** A finished trick: who takes it and why, until the person goes on. */
 export async function teachTrick(shown) {
   await teach("trick");
-  const told = shown.events.filter(({ event }) => event === "trick" || event === "change");
   const over = wait();
   const button = h("button", { type: "button", class: "primary", onclick: state.goOn }, said("page.on"));
-  coach(...told.map((event) => h("p", {}, h("b", {}, sentence(event.text)), (event.why ? said("words.because", event) : "") + said("words.end").trim())), h("p", { class: "row" }, button));
+  coach(...reasons(shown).map((words) => h("p", {}, ...words)), h("p", { class: "row" }, button));
   button.focus({ preventScroll: true });
   await over;
   $("coach").replaceChildren();

@@ -115,8 +115,10 @@ async function newGame(body, hash = "") {
     reply = await ask("/api/games", body);
     say("");
   } catch (error) {
-    if (error.status === 410) [body.opponents].flat().forEach(forgetPolicy);
-    if (error.status === 410 && !$("start").hidden) await showStart(); // which offers it no more
+    if (error.status === 410) {
+      [body.opponents].flat().forEach(forgetPolicy);
+      if (!$("start").hidden) await showStart(); // which offers it no more
+    }
     throw error;
   } finally {
     clearTimeout(patience);

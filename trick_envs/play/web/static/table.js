@@ -7,6 +7,12 @@ import { layOut, linesOf, plateWidth } from "./logic.js";
 const COLOURS = 9; // of seats
 const REM = 15; // pixels: the layout is made for letters of this size, larger ones make everything larger
 
+/** The words for each thing that a finished trick has done: who takes it, what else has changed, and why. */
+export function reasons(frame) {
+  const told = frame.events.filter(({ event }) => event === "trick" || event === "change");
+  return told.map((event) => [h("b", {}, sentence(event.text)), (event.why ? said("words.because", event) : "") + said("words.end")]);
+}
+
 function rem(length) {
   return `${length / REM}rem`;
 }
@@ -53,10 +59,9 @@ export class Table {
   /** What is asked; after a trick who takes it, and why. */
   prompt(brief) {
     const { frame } = this;
-    const told = frame.pause ? frame.events.filter((event) => event.event === "trick" || event.event === "change") : [];
-    const taken = told.find((event) => event.event === "trick");
+    const taken = frame.pause && frame.events.find((event) => event.event === "trick");
     if (!taken || brief) return [sentence(taken ? taken.text : frame.prompt)];
-    return [h("span", {}, ...told.flatMap((event) => [h("b", {}, sentence(event.text)), (event.why ? said("words.because", event) : "") + said("words.end")]))];
+    return [h("span", {}, ...reasons(frame).flat())];
   }
 
   /** The cards that lie in the trick, by seat and kind. */
