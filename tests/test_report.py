@@ -23,6 +23,7 @@ import pytest
 
 pytest.importorskip("sb3_contrib")
 import torch
+from helpers import chromium
 from matplotlib.figure import Figure
 from rich.console import Console
 from typer.testing import CliRunner
@@ -291,11 +292,11 @@ def test_the_report_replays_the_best_and_the_worst_deal_of_the_final_evaluation(
 def test_the_replays_play_in_the_report(finished: Path) -> None:
     """In a browser, from the file: each is made when somebody comes near it."""
     sync_api = pytest.importorskip("playwright.sync_api")
-    chromium = shutil.which("chromium")
-    if chromium is None:
+    browser_file = chromium()
+    if browser_file is None:
         pytest.skip("needs chromium")
     with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+        browser = playwright.chromium.launch(executable_path=browser_file, args=["--no-sandbox", "--disable-gpu"])
         page = browser.new_page(viewport={"width": 1280, "height": 800})
         wrong: list[str] = []
         page.on("pageerror", lambda error: wrong.append(str(error)))

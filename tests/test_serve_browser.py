@@ -14,11 +14,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import helpers
 import pytest
 
 for library in ("starlette", "uvicorn", "onnxruntime", "playwright"):
     pytest.importorskip(library)
-CHROMIUM = shutil.which("chromium")
+CHROMIUM = helpers.chromium()
 if CHROMIUM is None:
     if os.environ.get("CI") == "true":
         pytest.fail("CI=true, but there is no chromium: the page would not be tested", pytrace=False)
