@@ -36,13 +36,18 @@ from trick_envs.engine.state import LEAD, PASS, State, fields
 from trick_envs.engine.table import card_flags
 from trick_envs.games.tricky_express.rules import EXCHANGED, RIGHT
 
-SEEDS = range(3)
+MATCHES, ENOUGH = 3, 18  # at least
 EVERY = 11  # steps: no multiple of the number of seats, so that all stages of a trick come up
 
 
 @cache
 def positions(game: Game) -> list[Any]:
-    return [states for seed in SEEDS for states in random_positions(game, seed, EVERY)]
+    """Of some matches; where deals are short, of as many as it takes to have ``ENOUGH``."""
+    found, seed = list[Any](), 0
+    while seed < MATCHES or len(found) < ENOUGH:
+        found += random_positions(game, seed, EVERY)
+        seed += 1
+    return found
 
 
 def seats_at(game: Game, rng: Any, count: int = 3) -> list[int]:
@@ -108,6 +113,10 @@ def twins(game: Game, worlds: Callable[..., Iterator[Any]], seed: int, every: in
         for observer in seats_at(game, rng, seats):
             for twin in worlds(game, states, observer, rng):
                 yield states, observer, twin
+
+
+def test_a_game_of_short_deals_is_tried_as_often_as_others():
+    assert len(positions(load_game("pepper", 3, num_deals=1))) >= ENOUGH == len(positions(twin_setup("pepper", 3)))
 
 
 # --- no leak ------------------------------------------------------------------------------------------------------
