@@ -287,6 +287,21 @@ def test_a_model_of_stable_baselines_plays_the_same_outside(kind, keys, normaliz
         np.testing.assert_array_equal(agent.act(observations, masks), learner.predict(seen, None, None, True, masks)[0])
 
 
+def test_a_policy_and_a_loaded_model_see_what_the_given_environment_shows(tmp_path):
+    """Both know nothing of the ``VecNormalize`` that they have learned in."""
+    learner = model("PPO", normalize=True)
+    games, (observations, masks) = learner.get_env(), positions()
+    learner.save(tmp_path / "model.zip")
+    wanted = exported(learner, GAME, tmp_path / "policy.onnx").evaluate(observations, masks)
+    for alone in (learner.policy, type(learner).load(tmp_path / "model.zip")):
+        found = exported(alone, games, tmp_path / "alone.onnx").evaluate(observations, masks)
+        assert [each.tobytes() for each in found] == [each.tobytes() for each in wanted]
+    plain = model("PPO")  # its own games show everything as it is
+    as_it_is = exported(plain, plain.get_env(), tmp_path / "plain.onnx").evaluate(observations, masks)
+    found = exported(plain, games, tmp_path / "plain.onnx").evaluate(observations, masks)
+    assert [each.tobytes() for each in found] == [each.tobytes() for each in as_it_is]
+
+
 # --- errors -------------------------------------------------------------------------------------------------------
 
 

@@ -165,6 +165,8 @@ def test_what_is_no_player_is_told_so_before_it_is_asked() -> None:
             evaluate(game, greedy, nobody, 2)  # type: ignore[arg-type]
         with pytest.raises(InputTypeError, match=f"player of seat 2: {told}"):
             play_match("pepper", {0: greedy, 1: greedy, 2: nobody}, 1, 3)  # type: ignore[dict-item]
+    with pytest.raises(InputTypeError, match=r"not 'greedy', of which make_agent\(…, game\) makes one"):
+        evaluate(game, greedy, "greedy", 2)  # type: ignore[arg-type]
 
 
 def seeded() -> dict[str, Callable[[Any], Any]]:

@@ -153,6 +153,12 @@ def test_games_that_reset_themselves_otherwise_are_refused():
         make_vec_env(PEPPER, 2, env_kwargs={"autoreset_mode": "DISABLED"})
 
 
+@pytest.mark.parametrize("env_id", ["pepper", "CartPole-v1", None, SeatVecEnv])
+def test_only_games_are_made(env_id):
+    with pytest.raises(ValueError, match="env_id: expected a game such as 'trick_envs/Pepper-v0', not"):
+        make_vec_env(env_id)
+
+
 def test_results_are_written_for_load_results(tmp_path):
     env, rng = make_vec_env(PEPPER, 4, 1, tmp_path / "logs", env_kwargs=SHORT), np.random.default_rng(0)
     env.reset()

@@ -244,6 +244,12 @@ def test_masks_cannot_be_left_out() -> None:
         make().learn(64, use_masking=False)
 
 
+def test_a_model_without_games_cannot_learn(tmp_path: Path) -> None:
+    make().save(tmp_path / "policy.zip")
+    with pytest.raises(ValueError, match="no games to learn in: load"):
+        SelfPlayPPO.load(tmp_path / "policy.zip").learn(64)
+
+
 # --- callbacks ----------------------------------------------------------------------------------------------------
 
 

@@ -643,6 +643,8 @@ class SelfPlayPPO(MaskablePPO):
         """SB3's."""
         if not use_masking:
             raise InputError("use_masking: expected True: these games have illegal actions")
+        if self.env is None:
+            raise InputError("the model has no games to learn in: load(path, env=self_play_env(…)), or set_env")
         try:
             with one_thread():
                 return super().learn(

@@ -170,8 +170,9 @@ def checked_agent(agent: object, where: str, only_acts: bool = False) -> Agent:
         fits = fits and callable(getattr(agent, "seed", None)) and isinstance(getattr(agent, "name", None), str)
     if not fits:
         more = "" if only_acts else ", seed(seed) and a name"
+        made = ", of which make_agent(…, game) makes one" if isinstance(agent, str) else ""
         raise InputTypeError(
-            f"{where}: expected an agent with act(observations, action_masks, states){more}, not {shown(agent)}"
+            f"{where}: expected an agent with act(observations, action_masks, states){more}, not {shown(agent)}{made}"
         )
     return cast(Agent, agent)
 

@@ -62,7 +62,8 @@ def export_policy(policy: Any, game: Any, path: str | os.PathLike[str], run: dic
             ``(B, A) float32`` (1: legal), or as ``module(observation)`` if it takes no more. It returns logits
             ``(B, A)`` (Q-values are fine), or ``(logits, value)`` with values ``(B,)`` or ``(B, 1)``. Or a model of
             Stable-Baselines3, or its policy: actor-critic (``PPO``, ``A2C``, ``MaskablePPO``), ``DQN`` or ``QRDQN``, on
-            the vector or on a dict of vector and mask; a ``VecNormalize`` of its environment goes into the file.
+            the vector or on a dict of vector and mask; a ``VecNormalize`` of its environment goes into the file. (A
+            model that was loaded without an environment, and a policy, know of none: it is that of ``game`` then.)
         game: the game it plays: a ``Game``, an environment of it, or the name, for the default number of players. If it
             is an environment with ``observation="history"``, this is what the policy sees, also as a player.
         path: the file; it is replaced atomically.
@@ -84,7 +85,7 @@ def export_policy(policy: Any, game: Any, path: str | os.PathLike[str], run: dic
     except (TypeError, ValueError, RecursionError) as error:
         raise InputTypeError(f"run: expected what JSON can hold: {error}") from None
     try_to_write(target)
-    network = _Exported(_network(policy, played, size))
+    network = _Exported(_network(policy, game, played, size))
     observations, masks = _positions(played, observation)
     with _for_inference(network):
         expected = _evaluate(network, played, observations, masks)
@@ -222,11 +223,17 @@ def _observation(given: Any, game: Game) -> str:
     return "history" if shown == layout_of(game, "history") else "position"
 
 
-def _network(policy: Any, game: Game, size: int) -> torch.nn.Module:
-    """The module of a policy: itself, or what an SB3 model consists of."""
-    normalize = None
+def _network(policy: Any, given: Any, game: Game, size: int) -> torch.nn.Module:
+    """The module of a policy: itself, or what an SB3 model consists of.
+
+    A model that has no environment, or a policy alone, saw what the environment shows that is ``given``.
+    """
+    envs = sys.modules.get("stable_baselines3.common.vec_env")
+    normalize = envs.unwrap_vec_normalize(given) if envs and isinstance(given, envs.VecEnv) else None
     if not isinstance(policy, torch.nn.Module) and isinstance(getattr(policy, "policy", None), torch.nn.Module):
-        normalize, policy = policy.get_vec_normalize_env(), policy.policy
+        if policy.get_env() is not None:
+            normalize = policy.get_vec_normalize_env()
+        policy = policy.policy
     checked(policy, torch.nn.Module, "policy", "a torch.nn.Module or a model of Stable-Baselines3")
     policy = _unwrapped(policy)
     sb3 = sys.modules.get("stable_baselines3.common.policies")  # who has such a model has imported it

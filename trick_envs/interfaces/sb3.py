@@ -195,6 +195,8 @@ def make_vec_env(
         monitor_dir: the folder for a file ``monitor.csv`` with the result of every match.
         env_kwargs: arguments of the games, as for ``gymnasium.make_vec``.
     """
+    if not isinstance(env_id, str) or "trick_envs/" not in env_id:
+        raise InputError(f"env_id: expected a game such as 'trick_envs/Pepper-v0', not {shown(env_id)}")
     options = checked({} if env_kwargs is None else env_kwargs, dict, "env_kwargs", "a dict of the games' arguments")
     folder = None if monitor_dir is None else checked_path(monitor_dir, "monitor_dir")
     games: Any = gymnasium.make_vec(
