@@ -468,6 +468,26 @@ def test_a_deal_of_zaraba_is_learnt_on_a_phone(open_page, address):
     expect(page.locator("body.learning")).to_have_count(0)
 
 
+def test_a_browser_that_may_remember_nothing_plays_and_learns(open_page, address):
+    """Where cookies are refused, to ask for what was kept is an error: once nothing was drawn."""
+    page = open_page(own=True)
+    page.add_init_script(
+        """for (const name of ["localStorage", "sessionStorage"]) Object.defineProperty(window, name,
+        { get() { throw new DOMException("denied", "SecurityError"); } });"""
+    )
+    page.goto(address)
+    page.get_by_role("button", name="Play Donguri").click()
+    expect(page.locator("#hand.ready")).to_be_visible()
+    page.evaluate("document.querySelector('#speed').value = 'instant'")
+    for _ in range(3):
+        number = page.evaluate(TURN)
+        page.locator("#hand .legal").first.click()
+        page.wait_for_function(TAKEN, arg=number)
+        expect(page.locator("#hand.ready")).to_be_visible()
+    page.goto(f"{address}/?learn=pepper")
+    expect(page.locator("#lesson")).to_be_visible()
+
+
 def test_a_guided_deal_goes_on_after_a_reload(open_page, address):
     """Once it began anew."""
     page = open_page()

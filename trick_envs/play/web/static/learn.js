@@ -3,6 +3,7 @@
 import { $, appear, ask, h, said, sentence, stopped } from "./lib.js";
 import { guideOf, rulePage } from "./rules.js";
 import { state, wait } from "./state.js";
+import { session } from "./store.js";
 import { reasons } from "./table.js";
 
 let learnt = new Set(); // pages of the guide that have been shown
@@ -12,7 +13,7 @@ export function learning() {
 }
 
 export function beginLessons() {
-  learnt = new Set(JSON.parse(sessionStorage.getItem(`learnt ${state.about.id}`) || "[]"));
+  learnt = new Set(JSON.parse(session.getItem(`learnt ${state.about.id}`) || "[]"));
 }
 
 /** Shows the rules that matter at a moment for the first time, one by one. */
@@ -20,7 +21,7 @@ export async function teach(moment) {
   const guide = await guideOf(state.about.name);
   const numbers = [...guide.pages.keys()].filter((number) => guide.pages[number].when.includes(moment) && !learnt.has(number));
   numbers.forEach((number) => learnt.add(number));
-  sessionStorage.setItem(`learnt ${state.about.id}`, JSON.stringify([...learnt])); // for a reload
+  session.setItem(`learnt ${state.about.id}`, JSON.stringify([...learnt])); // for a reload
   const pages = numbers.map((number) => rulePage(guide, number));
   if (moment === "start" && pages.length) pages.unshift(h("section", { class: "rule" }, h("h3", {}, said("lesson.first", state.about)), h("p", { class: "goal", lang: guide.language }, guide.goal), h("p", {}, said("lesson.how"))));
   const mine = state.about.id;

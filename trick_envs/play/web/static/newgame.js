@@ -4,6 +4,7 @@ import { avatar, cardImage } from "./cards.js";
 import { $, ask, h, messages, said, sentence } from "./lib.js";
 import { strengths, strengthOf, toContinue } from "./logic.js";
 import { gameOf, state } from "./state.js";
+import { local } from "./store.js";
 
 const OTHERS = ["ismcts:100", "ismcts:1000", "pimc:100"]; // specs without a word
 
@@ -11,11 +12,11 @@ const OTHERS = ["ismcts:100", "ismcts:1000", "pimc:100"]; // specs without a wor
 export async function drawStart({ play, learn, openGame, change, bring }) {
   const { games } = await ask("/api/games");
   const going = toContinue(games);
-  const strength = h("select", { id: "strength", onchange: () => localStorage.setItem("strength", $("strength").value) },
+  const strength = h("select", { id: "strength", onchange: () => local.setItem("strength", $("strength").value) },
     ...strengths(true).map(([word]) => new Option(inWords(word), word)),
     ...ownPolicies().map((one) => new Option(tableOf(one), one.spec)));
   const file = h("input", { id: "policy", class: "hidden", type: "file", accept: ".onnx", onchange: () => file.files[0] && bring(file.files[0]) });
-  strength.value = localStorage.getItem("strength") || "strong";
+  strength.value = local.getItem("strength") || "strong";
   if (!strength.value) strength.value = "strong"; // a file that is offered no more
   const button = (name, game, action, style = null) => h("button", { type: "button", class: style, onclick: action, "aria-label": said(name === "start.options" ? "start.choose" : "start.label", { action: said(name), title: game.title }) }, said(name));
   $("start").replaceChildren(
@@ -40,7 +41,7 @@ function ownPolicies() {
 
 /** Those that this browser has sent, the last one behind. */
 function sentPolicies() {
-  return JSON.parse(localStorage.getItem("policies") ?? "[]");
+  return JSON.parse(local.getItem("policies") ?? "[]");
 }
 
 function tableOf({ name, game, players }) {
@@ -58,14 +59,14 @@ export async function bringPolicy(file) {
   if (file.size > 1_000_000) throw new Error(said("start.too_large"));
   const one = { ...await ask("/api/policies", file), name: file.name.slice(0, 40) };
   forgetPolicy(one.spec);
-  localStorage.setItem("policies", JSON.stringify([...sentPolicies(), one].slice(-5)));
-  localStorage.setItem("strength", one.spec);
+  local.setItem("policies", JSON.stringify([...sentPolicies(), one].slice(-5)));
+  local.setItem("strength", one.spec);
   return tableOf(one);
 }
 
 /** The server does not keep a policy any more, or it is sent anew. */
 export function forgetPolicy(spec) {
-  localStorage.setItem("policies", JSON.stringify(sentPolicies().filter((one) => one.spec !== spec)));
+  local.setItem("policies", JSON.stringify(sentPolicies().filter((one) => one.spec !== spec)));
 }
 
 function countsOf(players) {
@@ -75,14 +76,14 @@ function countsOf(players) {
 
 /** A game as it was chosen last time, with the strength that is chosen now; a policy of one's own has a table of its own. */
 export function remembered(game) {
-  const own = ownPolicies().find((one) => one.spec === localStorage.getItem("strength"));
+  const own = ownPolicies().find((one) => one.spec === local.getItem("strength"));
   if (own?.game === game.name) return { game: game.name, num_players: own.players, opponents: own.spec };
   return { game: game.name, opponents: usual(game, game.default_players) };
 }
 
 /** The opponents that were chosen last time, or what comes closest to them at this table. */
 function usual(game, players) {
-  const word = localStorage.getItem("strength") || "strong";
+  const word = local.getItem("strength") || "strong";
   if (ownPolicies().some((one) => one.spec === word && one.game === game.name && one.players === players)) return word;
   const known = Object.fromEntries(strengths(game.pretrained.includes(players)));
   return known[word] ?? known.strong ?? "ismcts:1000";
@@ -189,7 +190,7 @@ $("seat").addEventListener("change", showStrengths);
 $("opponents").addEventListener("change", () => {
   showStrengths();
   const word = strengthOf($("opponents").value);
-  if (strengths(true).some(([known]) => known === word)) localStorage.setItem("strength", word);
+  if (strengths(true).some(([known]) => known === word)) local.setItem("strength", word);
 });
 
 /** The mark and the name of a seat at this table. */

@@ -10,6 +10,7 @@ import { dealOver, lookBack, matchOver, renderScore, showDeal, showLink } from "
 import { fillRules, guideOf } from "./rules.js";
 import { hear, sound, toggleSound } from "./sound.js";
 import { gameOf, state, wait } from "./state.js";
+import { local, session } from "./store.js";
 import { Table } from "./table.js";
 
 const say = speaker($("message"));
@@ -20,7 +21,7 @@ const table = new Table($("table"), (text) => (state.goOn ? state.goOn() : say(t
 async function start() {
   state.choices = await ask("/api/choices");
   $("speed").replaceChildren(...Object.keys(SPEEDS).map((name) => new Option(said(`speeds.${name}`), name)));
-  $("speed").value = localStorage.getItem("speed") || "normal";
+  $("speed").value = local.getItem("speed") || "normal";
   fillForm();
   await route();
 }
@@ -67,7 +68,7 @@ async function dead(error) {
 async function openHere(name) {
   await enter(await ask(`/api/games/${name}`).catch(dead));
   const { about } = state;
-  if (about.last_deal && !about.over && sessionStorage.getItem("deal") === `${about.id} ${about.last_deal.number}`) showDeal();
+  if (about.last_deal && !about.over && session.getItem("deal") === `${about.id} ${about.last_deal.number}`) showDeal();
 }
 
 async function showStart() {
@@ -513,7 +514,7 @@ async function toggleHints() {
 
 function toggleFigures() {
   state.figures = !state.figures;
-  localStorage.setItem("figures", state.figures ? "yes" : "no");
+  local.setItem("figures", state.figures ? "yes" : "no");
   if (state.hints) renderHand();
   tellHint();
 }
@@ -611,7 +612,7 @@ for (const dialog of document.querySelectorAll("dialog.paper")) { // a click bes
   if (dialog.id !== "lesson") dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
 }
 $("learn").addEventListener("click", () => guarded(async () => (learning() || await mayLeave("play.leave_to_learn", "start.learn")) && startLearning(state.about.name)));
-$("speed").addEventListener("change", () => localStorage.setItem("speed", $("speed").value));
+$("speed").addEventListener("change", () => local.setItem("speed", $("speed").value));
 $("form").addEventListener("submit", (event) => {
   event.preventDefault();
   guarded(async () => await mayLeave("play.leave", "new.title") && newGame(chosen()));

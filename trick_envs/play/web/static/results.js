@@ -3,6 +3,7 @@
 import { character, inWords } from "./newgame.js";
 import { $, appear, ask, h, said, save, sentence, signed, still } from "./lib.js";
 import { state, wait } from "./state.js";
+import { session } from "./store.js";
 import { pointsTable, tableOf } from "./tables.js";
 
 export function renderScore() {
@@ -52,7 +53,7 @@ function openDeal(words, then = () => {}) {
   const { about: { last_deal: { number }, length } } = state;
   const closed = () => {
     shut();
-    sessionStorage.removeItem("deal");
+    session.removeItem("deal");
     then();
   };
   open(closed, h("h2", {}, said("result.deal_of", { number, length })), dealTable(),
@@ -76,10 +77,10 @@ export function dealOver(last) {
   const { about } = state;
   const over = wait(undefined, () => {
     shut();
-    sessionStorage.removeItem("deal");
+    session.removeItem("deal");
   });
   const { goOn } = state;
-  sessionStorage.setItem("deal", `${about.id} ${about.last_deal.number}`); // a reload shows it again
+  session.setItem("deal", `${about.id} ${about.last_deal.number}`); // a reload shows it again
   renderScore();
   setTimeout(() => {
     if (state.goOn === goOn) openDeal(said(last ? "page.result" : "result.next_deal"), goOn);

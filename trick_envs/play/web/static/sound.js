@@ -1,9 +1,10 @@
 // Soft sounds, made here: off until they are switched on, then remembered in this browser.
 
 import { $ } from "./lib.js";
+import { local } from "./store.js";
 
 export const sound = {
-  on: localStorage.getItem("sound") === "yes",
+  on: local.getItem("sound") === "yes",
   context: null,
   last: 0, // when a card was last heard
 };
@@ -57,7 +58,7 @@ function tap(context, start) {
 
 export function toggleSound() {
   sound.on = !sound.on;
-  localStorage.setItem("sound", sound.on ? "yes" : "no");
+  local.setItem("sound", sound.on ? "yes" : "no");
   $("sound").ariaPressed = sound.on;
   wakeSound();
 }

@@ -1,5 +1,7 @@
 // What the page for play knows. One object: scripts that drive the page look at it as `state`.
 
+import { local } from "./store.js";
+
 export const state = {
   choices: null, // what may be chosen
   about: null, // the game: cards, players, scores
@@ -8,7 +10,7 @@ export const state = {
   goOn: null, // ends the wait that goes on
   hints: null, // of the position that is shown
   hintsOn: false,
-  figures: localStorage.getItem("figures") === "yes",
+  figures: local.getItem("figures") === "yes",
   takeFocus: false, // the hand is to have the keyboard once it is the person's turn
   lesson: null, // of the decision that is shown, in a guided deal
   tried: null, // the card whose consequences are shown
