@@ -22,7 +22,7 @@ from stable_baselines3 import A2C, PPO
 from stable_baselines3.common import callbacks as sb3
 from stable_baselines3.common.logger import KVWriter, Logger
 from stable_baselines3.common.utils import LinearSchedule
-from stable_baselines3.common.vec_env import VecCheckNan, VecMonitor, VecNormalize
+from stable_baselines3.common.vec_env import VecCheckNan, VecFrameStack, VecMonitor, VecNormalize
 
 from training import DuplicateEval, ExactCheckpoint, SelfPlayPPO, Snapshots, self_play_env, suit_network
 from training.callbacks import snapshots
@@ -412,6 +412,38 @@ def test_duplicate_evaluations_have_deals_of_their_own_and_keep_the_best_model(t
         with pytest.raises(ValueError, match=r"(every|deals): expected"):
             DuplicateEval(["greedy"], **settings)
     assert model.num_timesteps == 1536
+
+
+def fixed(**given: Any) -> VecMonitor:
+    return make_vec_env("trick_envs/Donguri-v0", 4, 1, env_kwargs={"num_players": 3, "num_deals": 1, **given})
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "policy", "env"),
+    [
+        (PPO, "MlpPolicy", fixed),
+        (PPO, "MlpPolicy", lambda: "CartPole-v1"),
+        (MaskablePPO, "MlpPolicy", lambda: VecNormalize(fixed())),
+        (MaskablePPO, "MlpPolicy", lambda: VecFrameStack(fixed(), 2)),
+        (MaskablePPO, "MlpPolicy", lambda: fixed(observation="history")),
+        (MaskablePPO, "MultiInputPolicy", lambda: fixed(mask_key="mask")),
+    ],
+)
+def test_a_policy_that_sees_something_else_than_players_do_is_not_measured(
+    algorithm: Any, policy: str, env: Any
+) -> None:
+    model = algorithm(policy, env(), n_steps=8, batch_size=16)
+    with pytest.raises(InputError, match="DuplicateEval: expected SelfPlayPPO or MaskablePPO on the position"):
+        model.learn(32, callback=DuplicateEval(["random"], 100, 2))
+
+
+def test_maskable_ppo_is_measured_with_rewards_normalised_alone_and_has_no_exact_checkpoints(tmp_path: Path) -> None:
+    model = MaskablePPO("MlpPolicy", VecNormalize(fixed(), norm_obs=False), n_steps=8, batch_size=16)
+    callback = DuplicateEval(["random"], 32, 2)
+    model.learn(32, callback=callback)
+    assert [one["samples"] for one in callback.evaluations] == [0, 32]
+    with pytest.raises(InputError, match="ExactCheckpoint: expected SelfPlayPPO, not MaskablePPO"):
+        model.learn(32, callback=ExactCheckpoint(tmp_path / "checkpoint.zip", 16))
 
 
 @pytest.mark.parametrize("wrong", [3, None, b"greedy", "greedy", np.array([1, 2]), [2.0, "x"], ...], ids=repr)

@@ -11,11 +11,13 @@ import time
 import zipfile
 import zlib
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from numbers import Real
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
+from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from stable_baselines3.common.callbacks import BaseCallback
 
 from training.network import NetworkAgent
@@ -100,8 +102,21 @@ class DuplicateEval(_BetweenUpdates):
         self.best_margin, self._seconds, self._begun = -math.inf, 0.0, time.monotonic()
 
     def _init_callback(self) -> None:
-        self._game: Game = self.training_env.get_attr("game")[0]
+        self._game = self._learned_game()
         self._agents = [make_agent(one, self._game) if isinstance(one, str) else one for one in self._opponents]
+
+    def _learned_game(self) -> Game:
+        """What is played, if the policy sees it as players do."""
+        normalize, policy = self.model.get_vec_normalize_env(), self.model.policy
+        with suppress(AttributeError):
+            game: Game = self.training_env.get_attr("game")[0]
+            sees = not (normalize and normalize.norm_obs) and policy.observation_space.shape == (game.layout.size,)
+            if sees and isinstance(policy, MaskableActorCriticPolicy):
+                return game
+        raise InputError(
+            "DuplicateEval: expected SelfPlayPPO or MaskablePPO on the position as the games give it: not normalised "
+            "(VecNormalize(games, norm_obs=False)), stacked, in a dict or with history"
+        )
 
     def _on_training_start(self) -> None:
         super()._on_training_start()
@@ -215,6 +230,13 @@ class ExactCheckpoint(_BetweenUpdates):
         super().__init__(every)
         self._path = checked_path(path, "path")
         self._callbacks = checked_list(callbacks, DuplicateEval, "callbacks", "a list of DuplicateEval")
+
+    def _init_callback(self) -> None:
+        if not isinstance(self.model, SelfPlayPPO):
+            raise InputError(
+                f"ExactCheckpoint: expected SelfPlayPPO, not {type(self.model).__name__}, for which SB3 has "
+                "CheckpointCallback"
+            )
 
     def _on_rollout_start(self) -> None:
         if self._is_due():
