@@ -302,6 +302,26 @@ def test_a_policy_and_a_loaded_model_see_what_the_given_environment_shows(tmp_pa
     assert [each.tobytes() for each in found] == [each.tobytes() for each in as_it_is]
 
 
+def test_a_module_that_saw_normalised_observations_has_to_normalise_them_itself(tmp_path):
+    """It once became a player that got other numbers than it had learned with, without a word."""
+    from gymnasium.wrappers import NormalizeObservation
+    from gymnasium.wrappers.vector import NormalizeObservation as NormalizeObservations
+    from stable_baselines3.common.env_util import make_vec_env
+
+    def make(**options: Any) -> Any:
+        return gymnasium.make(ID, num_players=3, num_deals=1, **options)
+
+    single = make_vec_env(lambda: NormalizeObservation(make()), 2)
+    games = gymnasium.make_vec(ID, 2, num_players=3, num_deals=1)
+    for shown in (NormalizeObservation(make()), NormalizeObservations(games), single, sb3_env(normalize=True)):
+        with pytest.raises(ValueError, match="normalises observations, which players do not get"):
+            export_policy(Masked(), shown, tmp_path / "policy.onnx")
+    with pytest.raises(ValueError, match="normalises observations"):
+        export_policy(model("PPO").policy, single, tmp_path / "policy.onnx")
+    assert not (tmp_path / "policy.onnx").exists()
+    export_policy(Masked(), games, tmp_path / "policy.onnx")
+
+
 # --- errors -------------------------------------------------------------------------------------------------------
 
 

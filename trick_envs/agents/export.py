@@ -20,6 +20,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from gymnasium import wrappers
 
 from trick_envs.agents.policy import ILLEGAL_LOGIT, METADATA_KEY, PolicyAgent, masked_logits, policy_metadata
 from trick_envs.engine.batch import BatchEnv
@@ -228,16 +229,21 @@ def _network(policy: Any, given: Any, game: Game, size: int) -> torch.nn.Module:
 
     A model that has no environment, or a policy alone, saw what the environment shows that is ``given``.
     """
+    if not isinstance(policy, torch.nn.Module) and isinstance(getattr(policy, "policy", None), torch.nn.Module):
+        given = given if policy.get_env() is None else policy.get_env()
+        policy = policy.policy
     envs = sys.modules.get("stable_baselines3.common.vec_env")
     normalize = envs.unwrap_vec_normalize(given) if envs and isinstance(given, envs.VecEnv) else None
-    if not isinstance(policy, torch.nn.Module) and isinstance(getattr(policy, "policy", None), torch.nn.Module):
-        if policy.get_env() is not None:
-            normalize = policy.get_vec_normalize_env()
-        policy = policy.policy
     checked(policy, torch.nn.Module, "policy", "a torch.nn.Module or a model of Stable-Baselines3")
     policy = _unwrapped(policy)
     sb3 = sys.modules.get("stable_baselines3.common.policies")  # who has such a model has imported it
-    if sb3 is None or not isinstance(policy, sb3.BasePolicy):
+    own = sb3 is None or not isinstance(policy, sb3.BasePolicy)
+    if _normalised(given) or (own and normalize is not None and normalize.norm_obs):
+        raise InputError(
+            "game: an environment that normalises observations, which players do not get: let the module do it, and "
+            "give the game alone; VecNormalize of Stable-Baselines3 goes into the file with its own policies"
+        )
+    if own:
         return policy
     inputs = _Inputs(policy.observation_space, game, size, normalize)
     for name in ("q_net", "quantile_net"):
@@ -249,6 +255,16 @@ def _network(policy: Any, given: Any, game: Game, size: int) -> torch.nn.Module:
         f"policy: expected an actor-critic, DQN or QRDQN policy of Stable-Baselines3, not {type(policy).__name__}; "
         "wrap it in a torch.nn.Module that takes (observation, action_mask) and returns logits"
     )
+
+
+def _normalised(given: Any) -> bool:
+    """Whether an environment shows what Gymnasium's ``NormalizeObservation`` makes of observations."""
+    if callable(getattr(given, "env_is_wrapped", None)):  # a VecEnv of SB3
+        return any(given.env_is_wrapped(wrappers.NormalizeObservation))
+    normalising = wrappers.NormalizeObservation, wrappers.vector.NormalizeObservation
+    while given is not None and not isinstance(given, normalising):
+        given = getattr(given, "env", None)
+    return given is not None
 
 
 def _parameters(module: torch.nn.Module) -> list[inspect.Parameter]:
