@@ -16,11 +16,13 @@ import pytest
 
 pytest.importorskip("typer")
 from helpers import distributions
+from rich.console import Console
 from typer.testing import CliRunner
 
 import trick_envs
 from trick_envs import errors, load_game, make_agent
 from trick_envs.cli import app, base, main
+from trick_envs.cli.catalogue import games_table, policies_table
 from trick_envs.errors import (
     FolderInUseError,
     IllegalAction,
@@ -290,3 +292,13 @@ def test_results_go_into_a_folder_that_is_made_and_nothing_is_played_for_a_path_
     assert not Path("runs").exists()
     assert CliRunner().invoke(app, [*command, "there/is/none.json"]).exit_code == 0
     assert len(json.loads(Path("there/is/none.json").read_text())["results"]) == 1
+
+
+def test_the_lists_of_games_and_policies_are_whole_in_80_columns() -> None:
+    """Titles and all options of Hearts were cut off, and "ismcts:1000" was "ismcts:10"."""
+    for table in (games_table(), policies_table()):
+        console = Console(width=80, record=True, file=io.StringIO())
+        console.print(table)
+        text = console.export_text()
+        assert re.findall(r"\S…", text) == []
+    assert "ismcts:1000" in text

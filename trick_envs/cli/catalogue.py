@@ -17,10 +17,12 @@ if TYPE_CHECKING:
 
 def games_table() -> Table:
     """All games as a table for the terminal."""
+    from rich.box import SIMPLE
     from rich.table import Table
 
-    table = Table(title="trick_envs")
-    for column in ("game", "title", "players", "actions", "observation", "deals", "options"):
+    caption = "trick games NAME: the rules in short, options, actions and observation of one"
+    table = Table(title="trick_envs", caption=caption, box=SIMPLE, pad_edge=False)  # whole in 80 columns
+    for column in ("game", "title", "players", "actions", "observation", "deals"):
         table.add_column(column, no_wrap=column in ("game", "players", "deals"))
     for game in all_games():
         tables = [load_game(game.name, players) for players in game.players]
@@ -31,7 +33,6 @@ def games_table() -> Table:
             number_range([one.num_actions for one in tables]),
             number_range([one.layout.size for one in tables]),
             number_range([game.deals(one.num_players) for one in tables]),
-            ", ".join(f"{option}={default}" for option, default in game.options.items()),
         )
     return table
 
@@ -46,7 +47,9 @@ def policies_table() -> Table:
     ladders = [_ladder(file, manifest) for file, manifest in zip(files, manifests, strict=True)]
     rungs = list(dict.fromkeys(result.opponent for ladder in ladders for result in ladder))
     caption = "points per deal over other players, with 95 % interval; all else is in the .json file of each policy"
-    table = Table(title="trained policies: the player 'pretrained'", caption=caption, box=SIMPLE, show_lines=True)
+    table = Table(
+        title="trained policies: the player 'pretrained'", caption=caption, box=SIMPLE, pad_edge=False, show_lines=True
+    )
     table.add_column("game-players", no_wrap=True)
     for figure in ("minutes", "kB", *(f"over\n{rung}" for rung in rungs)):
         table.add_column(figure, justify="right", no_wrap=True)
