@@ -306,7 +306,8 @@ def test_a_module_that_saw_normalised_observations_has_to_normalise_them_itself(
     """It once became a player that got other numbers than it had learned with, without a word."""
     from gymnasium.wrappers import NormalizeObservation
     from gymnasium.wrappers.vector import NormalizeObservation as NormalizeObservations
-    from stable_baselines3.common.env_util import make_vec_env
+
+    make_vec_env = pytest.importorskip("stable_baselines3.common.env_util").make_vec_env
 
     def make(**options: Any) -> Any:
         return gymnasium.make(ID, num_players=3, num_deals=1, **options)

@@ -194,9 +194,11 @@ def _from_outside(spec: str, game: Game, seed: int) -> Agent:
         TypeError: if it is no player.
     """
     factory = _plug_in(spec)
-    if factory is None and spec.endswith((".zip", ".pt", ".pth")):
-        raise InputError(f"{shown(spec)} is no player: expected a policy.onnx, which export_policy makes of a model")
     if factory is None:
+        if spec.endswith((".zip", ".pt", ".pth")):
+            raise InputError(
+                f"{shown(spec)} is no player: expected a policy.onnx, which export_policy makes of a model"
+            )
         others = "".join(f", {name!r}" for name in sorted(plug_ins(AGENTS)))
         raise InputError(
             f"{shown(spec)} is no player: expected 'random', 'greedy'{others}, a search such as 'pimc:100', a path to "
