@@ -65,10 +65,45 @@ def test_episodes_are_in_the_spaces_and_can_be_sampled_and_filtered():
         row = {name: rows[i] for name, rows in episode.observations.items()}
         assert row in loaded.observation_space
         assert episode.actions[i] in loaded.action_space
+    assert "total_steps=" in repr(loaded[0])
     assert loaded.filter_episodes(lambda each: each.rewards.sum() == 0).total_episodes >= 4
     metadata = loaded.storage.metadata
     assert (metadata["players"], metadata["game"], metadata["num_deals"]) == (["greedy"], "donguri", 4)
     assert "donguri/greedy-v0" in minari.list_local_datasets()
+
+
+class Last:
+    """Counts how often it is made; plays the highest action, and wants to know the order of play."""
+
+    name, observation, made = "last", "history", 0
+
+    def __init__(self, game, seed):
+        Last.made += 1
+
+    def act(self, observations, action_masks, states=None, plays=None):
+        assert plays.shape[0] == len(observations)
+        return action_masks.shape[1] - 1 - action_masks[:, ::-1].argmax(axis=1)
+
+    def seed(self, seed):
+        pass
+
+
+def test_a_player_that_wants_the_order_of_play_is_made_once_and_the_metadata_says_that_it_is_there():
+    game = load_game("donguri", num_deals=1)
+    for players, kind, made in [(["greedy", f"{__name__}:Last"], "history", 1), (["greedy"], "position", 0)]:
+        Last.made = 0
+        write_dataset(game, players, 2, f"donguri/{kind}-v0", seed=3)
+        loaded, env = minari.load_dataset(f"donguri/{kind}-v0"), RawEnv(game, observation=kind)
+        assert (loaded.storage.metadata["observation"], Last.made) == (kind, made)
+        about, taken = list(loaded.storage.get_episode_metadata(range(4))), [0] * 4
+        env.reset(seed=about[0]["seed"])
+        while env.phase != "over":
+            seat = int(env.states["seat"][0])
+            episode, seen = loaded[seat], env.observe(f"player_{seat}")
+            assert (episode.observations["observation"][taken[seat]] == seen["observation"]).all()
+            env.step(int(episode.actions[taken[seat]]))
+            taken[seat] += 1
+        assert sum(taken) == 48
 
 
 def test_batches_do_not_change_what_is_played(monkeypatch):

@@ -78,12 +78,16 @@ def play_decisions(
     Raises:
         ValueError: for an unknown spec, no player, a policy of another game, or numbers that are out of range.
     """
+    return _play(game, _agents(game, players, deals, seed, reward), deals, seed, reward)
+
+
+def _agents(game: Game, players: Sequence[str], deals: int, seed: int, reward: str) -> list[Any]:
+    """The players, if all arguments are right."""
     if not players or not isinstance(players, Sequence) or isinstance(players, str):
         raise InputError(f"players: expected a list of one spec or more, such as ['greedy'], not {shown(players)}")
     match_seeds(Purpose.TRAINING, seed, 0, whole_number(deals, 1, SEEDS_PER_RUN, "deals"))
     reward_mode(reward)
-    agents = [make_agent(spec, game, seed + number) for number, spec in enumerate(players)]
-    return _play(game, agents, deals, seed, reward)
+    return [make_agent(spec, game, seed + number) for number, spec in enumerate(players)]
 
 
 def _play(game: Game, agents: Sequence[Any], deals: int, seed: int, reward: str) -> Iterator[Decisions]:
@@ -147,6 +151,7 @@ def write_dataset(
 
     - Observation: a dict of ``observation``, ``(D,) int8`` (the numbers of the environment's float32), and
       ``action_mask``, ``(A,) int8``. An episode has one more than actions: the last is zeros, as nobody decides then.
+      If a player wants to know the order of play, all are those of ``observation="history"``; the metadata says which.
     - Reward: at the last decision of an episode, what the seat is paid for the deal. All others are 0.
     - Of each episode: ``seed`` (the match of one deal with that seed is the deal), ``deal``, ``seat``, and ``player``,
       an index into ``players`` of the metadata.
@@ -158,7 +163,7 @@ def write_dataset(
         ValueError: as ``play_decisions``, and if there is such a dataset.
         ImportError: without ``minari`` and ``h5py``.
     """
-    played = play_decisions(game, players, deals, seed, reward)
+    agents = _agents(game, players, deals, seed, reward)
     folder = dataset_folder(dataset_id)
     with locked(folder):
         if (folder / "data").exists():
@@ -170,8 +175,9 @@ def write_dataset(
                 temporary,
                 game,
                 players,
-                played,
+                _play(game, agents, deals, seed, reward),
                 on_progress,
+                observation_for(*agents),
                 dataset_id=dataset_id,
                 num_deals=int(deals),  # NumPy's numbers are no JSON
                 seed=int(seed),
@@ -189,13 +195,14 @@ def _write_data(
     players: Sequence[str],
     played: Iterator[Decisions],
     on_progress: Callable[[int], None] | None,
+    observation: str,
     **about: Any,
 ) -> None:
     """Writes a dataset's files into a folder of their own."""
     minari, _ = _libraries()
     from minari.dataset.minari_storage import MinariStorage
 
-    low, high = layout_of(game, observation_for(*(make_agent(spec, game) for spec in players))).bounds()
+    low, high = layout_of(game, observation).bounds()
     space = spaces.Dict(
         {
             "observation": spaces.Box(low.astype(np.int8), high.astype(np.int8), dtype=np.int8),
@@ -219,6 +226,7 @@ def _write_data(
             "version": game.type.version,
             "num_players": game.num_players,
             "options": game.options,
+            "observation": observation,
             "players": list(players),
             "mean_reward": [round(value, 4) for value in total],
             **about,
@@ -241,6 +249,7 @@ def _write(
                 count = end - start
                 group = h5py.h5g.create(file.id, b"episode_%d" % (episodes + i))
                 inner = h5py.h5g.create(group, b"observations")
+                h5py.h5g.create(group, b"infos")  # without it, Minari cannot print an episode
                 put(inner, b"observation", _with_last(part.observations[start:end]))
                 put(inner, b"action_mask", _with_last(part.action_masks[start:end]))
                 rewards, over = np.zeros(count, np.float32), np.zeros(count, np.bool_)
