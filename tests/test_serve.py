@@ -183,6 +183,10 @@ def test_an_illegal_card_is_refused_with_the_rule_and_changes_nothing(browser):
     reply = browser.play(about, frame, wrong)
     assert reply.status_code == 422
     assert "whoever has the led colour" in reply.json()["error"]
+    told, names = reply.json()["error"], {card["name"] for card in about["cards"]}
+    assert not names & set(re.findall(r"\w+", told)), told  # "3B" says nothing to whoever reads "青の3"
+    assert told.startswith(f"you may not play {about['cards'][wrong]['words']}: ")
+    assert told.endswith(f"now: {', '.join(about['cards'][kind]['words'] for kind in frame['legal'])}")
     assert browser.get(f"/games/{about['id']}").json()["frames"][-1]["number"] == frame["number"]
     assert browser.post(f"/games/{about['id']}/plays", {"number": frame["number"], "card": "99X"}).status_code == 422
 
@@ -504,7 +508,8 @@ def test_a_policy_that_a_browser_sends_is_an_opponent_also_after_a_restart(tmp_p
 def test_what_is_wrong_with_a_file_is_said_in_the_language_of_the_page(tmp_path):
     browser = Browser(tmp_path)
     kind, japanese = "application/octet-stream", {"accept-language": "ja"}
-    assert "使えません" in browser.post("/policies", b"no policy", **{"content-type": kind}, **japanese).json()["error"]
+    told = browser.post("/policies", b"no policy", **{"content-type": kind}, **japanese).json()["error"]
+    assert "使えません。trick_envsのポリシーではないか" in told  # once the reason was in English alone
     assert "JSONとして読めません：2行目" in browser.post("/replays", b"{\n", **japanese).json()["error"]
 
 
@@ -597,7 +602,7 @@ def test_a_game_of_another_browser_is_neither_listed_nor_deleted(tmp_path):
     one, other = Browser(tmp_path), Browser(tmp_path)
     about, frame = one.deal(game="donguri", num_players=3)
     assert one.play(about, frame, frame["legal"][0]).status_code == 200
-    assert other.get("/games").json() == {"games": []}
+    assert other.get("/games").json() == {"games": [], "kept": True}
     assert other.post(f"/games/{about['id']}/delete", {}).status_code == 404
     assert other.post("/games/..%2f..%2fx/delete", {}).status_code == 404
     assert len(one.get("/games").json()["games"]) == 1
@@ -605,7 +610,7 @@ def test_a_game_of_another_browser_is_neither_listed_nor_deleted(tmp_path):
     assert len(secret) == 22
     assert not any(secret in str(path) or secret in path.read_text() for path in tmp_path.glob("*/*"))
     assert one.post(f"/games/{about['id']}/delete", {}).status_code == 200
-    assert one.get("/games").json() == {"games": []}
+    assert one.get("/games").json() == {"games": [], "kept": True}
     assert one.get(f"/games/{about['id']}").status_code == 404
     assert not list(tmp_path.glob("*/*"))
 
@@ -653,7 +658,7 @@ def test_a_saved_game_with_edited_numbers_is_left_out_of_the_list(tmp_path, wron
     assert len(found.get("/games").json()["games"]) == 1
     file.write_text(json.dumps({**json.loads(file.read_text()), **wrong}))
     os.utime(file, ns=(1, 1))
-    assert found.get("/games").json() == {"games": []}
+    assert found.get("/games").json() == {"games": [], "kept": True}
 
 
 def test_what_is_no_file_is_no_saved_game(tmp_path):
@@ -825,7 +830,7 @@ def test_where_nothing_can_be_saved_the_game_goes_on_and_the_page_says_so_once(t
     assert set(notices) == {""}
     assert found.post(f"/games/{about['id']}/share", {}).status_code == 409
     assert found.post(f"/games/{about['id']}/delete", {}).status_code == 404
-    assert found.get("/games").json() == {"games": []}
+    assert found.get("/games").json() == {"games": [], "kept": False}
 
 
 def test_a_folder_that_may_not_be_entered_holds_nothing_and_the_page_says_why(tmp_path):
@@ -842,7 +847,7 @@ def test_a_folder_that_may_not_be_entered_holds_nothing_and_the_page_says_why(tm
             assert "is not saved" in about["notice"]
             assert "Permission denied" in about["notice"]
             assert found.play(about, frame, frame["legal"][0]).status_code == 200
-            assert found.get("/games").json() == {"games": []}
+            assert found.get("/games").json() == {"games": [], "kept": False}
             assert found.post(f"/games/{about['id']}/delete", {}).status_code == 404
             assert found.post("/games", {"same": "abcdefghijkl"}).status_code == 404
     finally:
@@ -1239,7 +1244,7 @@ def test_a_thousand_malformed_requests_get_4xx_and_the_game_goes_on(browser, rec
             if method == "GET" and tail in ("", "?size=1x1") and path == game:
                 continue
             if method == "GET" and path == "/games" and tail in ("", "?size=1x1"):
-                assert reply.json() == {"games": []}
+                assert reply.json() == {"games": [], "kept": False}
                 continue
         else:
             reply = browser.post("/games", {rng.choice(KEYS): junk(rng), "unknown": junk(rng)})

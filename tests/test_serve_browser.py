@@ -11,6 +11,7 @@ import shutil
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -56,10 +57,9 @@ PATIENCE = 60_000  # ms; the machine may be busy
 expect.set_options(timeout=PATIENCE)
 
 
-@pytest.fixture(scope="module")
-def address(tmp_path_factory: Any) -> Iterator[str]:
-    """The server's."""
-    folder = tmp_path_factory.mktemp("games")
+@contextmanager
+def serving(folder: Path) -> Iterator[str]:
+    """A server that saves games in a folder: its address."""
     server = uvicorn.Server(uvicorn.Config(make_app("donguri", folder=folder), port=0, log_level="error"))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
@@ -69,6 +69,13 @@ def address(tmp_path_factory: Any) -> Iterator[str]:
     yield f"http://127.0.0.1:{port}"
     server.should_exit = True
     thread.join(5)
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: Any) -> Iterator[str]:
+    """The server's."""
+    with serving(tmp_path_factory.mktemp("games")) as found:
+        yield found
 
 
 @pytest.fixture(scope="module")
@@ -421,6 +428,39 @@ def test_a_game_is_japanese_in_a_japanese_browser(open_page, address):
     expect(page.locator("#summary")).to_contain_text("得点")
     assert english() == set()
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+
+
+LINES = """(one) => {
+    const [lines, texts] = [[], document.createTreeWalker(one, NodeFilter.SHOW_TEXT)];
+    while (texts.nextNode()) for (let at = 0; at < texts.currentNode.length; at += 1) {
+        const range = document.createRange();
+        range.setStart(texts.currentNode, at);
+        range.setEnd(texts.currentNode, at + 1);
+        const { top } = range.getBoundingClientRect();
+        if (Math.abs(top - (lines.at(-1)?.top ?? -99)) > 5) lines.push({ top, text: "" });
+        lines.at(-1).text += range.toString();
+    }
+    return lines.map(({ text }) => text.trim());
+}"""  # of an element, as they are broken
+
+
+def test_japanese_lines_end_between_words_and_the_number_of_a_trick_is_whole(open_page, address):
+    """Once they were "…どのカードも出せま" and "す", and "ディール1(3ディール先取まで)·…"."""
+    page = open_page(PHONE, has_touch=True, locale="ja-JP")
+    page.goto(address)
+    title = page.locator(".shelf h3", has_text="ホイスト")
+    assert title.evaluate(LINES) == ["ダブルデッキ・", "ジャーマンホイスト"]
+    deal(page, address, game="double_deck_whist", opponents="greedy", seed=5)
+    page.evaluate("""() => {
+        const prompt = "クラブのカードがないので、どのカードも出せます";
+        const previous = [0, 1, 2, 3].map((seat) => [seat, 8 + seat]);
+        return state.showFrames([{ ...state.frame, prompt, previous, taker: 0, trick: 12 }], null, state.about);
+    }""")
+    assert page.locator(".foot .prompt").evaluate(LINES) == ["クラブのカードがないので、", "どのカードも出せます"]
+    count, box = page.locator(".count"), page.locator(".count").bounding_box()
+    assert count.inner_text().endswith("·トリック12")
+    assert count.evaluate("(one) => one.scrollWidth <= one.clientWidth")
+    assert box["x"] + box["width"] <= page.locator(".before").bounding_box()["x"]
 
 
 # A step of a guided deal, asked and pressed in one turn of the page, but for the choice of a card; tells what was read.
@@ -1245,6 +1285,23 @@ def test_a_long_sentence_stays_on_its_ground(open_page, address):
     assert prompt.evaluate("(one) => one.scrollHeight <= one.clientHeight + 1")
 
 
+def test_who_takes_a_trick_is_told_above_the_persons_own_plate(open_page, address):
+    """In three lines, which once lay over its upper half."""
+    page = open_page(PHONE, locale="ja-JP")
+    deal(page, address, game="pepper", opponents="greedy", seed=5, num_deals=1)
+    told = [
+        {"event": "trick", "text": "あなたがトリックを取りました", "why": "青の10が青でいちばん強い"},
+        {"event": "change", "text": "青のペッパー、茶のペッパーがあなたの前に置かれました"},
+    ]
+    page.evaluate("(told) => { Object.assign(state.frame, { pause: 'trick', events: told }); }", told)
+    page.evaluate(LAID, {"taking": 0, "led": 1})
+    prompt, own = page.locator(".foot .prompt"), page.locator(".plate.own")
+    assert len(prompt.evaluate(LINES)) == 3
+    assert prompt.evaluate("(one) => one.scrollHeight <= one.clientHeight + 1")
+    box = prompt.bounding_box()
+    assert box["y"] + box["height"] <= own.bounding_box()["y"]
+
+
 def test_who_takes_a_trick_is_told_below_it_on_a_phone_on_its_side(open_page, address):
     """Once that covered most of a card of it."""
     page = open_page(SCREENS["landscape"])
@@ -1327,6 +1384,11 @@ def test_the_total_of_eight_deals_is_in_sight(open_page, address):
     panel = page.locator("#score-panel").bounding_box()
     total = page.locator("#score td.total").first.bounding_box()
     assert total["x"] + total["width"] <= panel["x"] + panel["width"]
+    page = open_page(PHONE)
+    deal(page, address, game="hearts", opponents="greedy", seed=5)
+    page.evaluate("state.about.deals = Array.from({length: 8}, () => [-24, -2, 0, 0]); state.frame.scores.fill(-102)")
+    page.evaluate("state.renderScore()")
+    assert page.evaluate("score.scrollWidth <= score.clientWidth")  # once the last deal was cut off
 
 
 def test_a_second_tab_follows_and_a_stale_one_says_so(open_page, address):
@@ -1492,6 +1554,27 @@ def test_my_games_lists_what_was_begun_and_goes_on_with_it(open_page, address):
     page.get_by_role("button", name="Delete Donguri").click()
     page.locator(".question").get_by_role("button", name="Delete").click()
     expect(page.locator("#games")).to_contain_text("None yet")
+
+
+def test_my_games_says_why_there_are_none(open_page, chromium, address, tmp_path):
+    """Once that a game is kept from its first card on, also where none can be saved and where cookies are refused."""
+    page = open_page()
+    page.goto(f"{address}/?games")
+    expect(page.locator("#games-list")).to_have_text("None yet: a game is kept here from your first card on.")
+    page = open_page(own=True)
+    page.add_init_script("Object.defineProperty(navigator, 'cookieEnabled', { get: () => false })")
+    page.goto(f"{address}/?games")
+    expect(page.locator("#games-list")).to_contain_text("this browser refuses cookies")
+    (tmp_path / "file").write_text("")
+    with serving(tmp_path / "file" / "games") as other:  # a folder below a file cannot be made
+        page = chromium.new_context(viewport=DESK).new_page()
+        page.goto(f"{other}/?game=donguri")
+        expect(page.locator("#message")).to_contain_text("This game is not saved")
+        expect(page.locator("#hand.ready")).to_be_visible()
+        page.locator("#hand .legal").first.click()
+        page.get_by_role("button", name="My games").click()
+        expect(page.locator("#games-list")).to_have_text("None: games are not saved here.")
+        page.context.close()
 
 
 def test_a_card_is_taken_back_with_a_key(open_page, address):

@@ -31,6 +31,7 @@ from trick_envs.play.hints import Hint, advisor_of
 from trick_envs.play.players import STAND_IN, Player
 from trick_envs.view import TableView
 from trick_envs.view.messages import declared, said
+from trick_envs.view.words import card_words
 
 SEARCH = "ismcts:1000"  # the opponents where no trained policy comes with the game
 
@@ -237,15 +238,25 @@ class Session:
         return done
 
     def why_illegal(self, action: int) -> str:
-        """Why the person may not name a card now; empty if it is legal."""
+        """Why the person may not name a card now; empty if it is legal.
+
+        Cards are called as the person knows them: in words where seats have names for people, else as they are typed.
+        """
         game, states, phase = self.game, self.match.states, self.match.phase
+        deck = game.deck
         if observe(game, states, self.acts)[1][action]:
             return ""
-        told = {"card": game.deck.format(action), "legal": " ".join(legal_names(game, states))}
+
+        def called(*names: str) -> str:
+            if not self.match.names:
+                return " ".join(names)
+            return said("words.comma").join(card_words(deck.suits, deck.ranks, deck.parse(name)) for name in names)
+
+        told = {"card": called(deck.format(action)), "legal": called(*legal_names(game, states))}
         if not can_name(game, states, action):
             return said("illegal.missing", **told)
         rule = declared(game.name, phase, game.type.legality_rules[PHASES.index(phase)])
-        return said(f"illegal.{phase}", **told, rule=rule, led=" ".join(led_cards(game, states)))
+        return said(f"illegal.{phase}", **told, rule=rule, led=called(*led_cards(game, states)))
 
     def question(self) -> Question:
         """The decision that is to be made: the same object until something is played or taken back."""

@@ -91,6 +91,7 @@ class Games:
         )  # fmt: skip
         self._opening, self._prepared = threading.Lock(), set[Game]()
         self._watched: dict[str, str] = {}
+        self._unsaved = ""  # why the last game could not be saved
 
     def routes(self) -> list[Route]:
         """Below ``/api``."""
@@ -264,9 +265,10 @@ class Games:
         return {"path": f"/same/{session.same_cards}"}
 
     def list_games(self, request: Request) -> Any:
-        """The saved games that were begun in this browser, the latest first."""
+        """The saved games that were begun in this browser, the latest first; ``kept``: whether games are saved."""
         found = self.saved.games_of(browser_of(request)) if self.saved else []
-        return {"games": [{**asdict(one), "title": title_of(one.game)} for one in found]}
+        kept = self.saved is not None and not self._unsaved
+        return {"games": [{**asdict(one), "title": title_of(one.game)} for one in found], "kept": kept}
 
     def delete(self, request: Request, body: bytes) -> Any:
         """Deletes a game that was begun in this browser."""
@@ -379,6 +381,7 @@ class Games:
 
     def _changed(self, played: WebSession) -> Any:
         match, over = played.session.match, played.session.over
+        self._unsaved = played.session.unsaved
         return {
             "deals": [deal.score for deal in match.deals if deal.score is not None],
             "over": over,

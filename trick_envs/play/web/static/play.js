@@ -463,7 +463,8 @@ function pastTrick() {
 // --- my games --------------------------------------------------------------------------------------------------------
 
 async function fillGames() {
-  const { games } = await ask("/api/games");
+  const { games, kept } = await ask("/api/games");
+  const none = !navigator.cookieEnabled ? "saved.no_cookies" : kept ? "saved.none" : "saved.nowhere";
   const rows = games.map((one) => {
     const standing = one.winners ? said(one.winners.includes(one.seat) ? "saved.won" : "saved.lost") : one.over ? said("saved.ended") : said(one.num_deals ? "saved.deal_of" : "saved.deal", { number: one.deals, all: one.num_deals });
     const others = one.score.filter((_, seat) => seat !== one.seat).map((score) => signed(score)).join(said("words.comma"));
@@ -475,7 +476,7 @@ async function fillGames() {
         one.over ? button(said("page.review"), () => lookBack(one.id, one.seat), true) : null,
         button(said("saved.delete"), () => deleteGame(one))));
   });
-  $("games-list").replaceChildren(rows.length ? h("ol", { class: "games" }, ...rows) : h("p", {}, said("saved.none")));
+  $("games-list").replaceChildren(rows.length ? h("ol", { class: "games" }, ...rows) : h("p", {}, said(none)));
 }
 
 function when(seconds) {

@@ -9,7 +9,7 @@ import { pointsTable, tableOf } from "./tables.js";
 export function renderScore() {
   const { about, frame } = state;
   const { deals } = about;
-  const shown = deals.slice(-5);
+  const shown = deals.slice(-4);
   const best = about.over && about.winners ? about.winners : [];
   const rows = frame.names.map((_, seat) => [
     [seat === about.seat && "you", seat === frame.acting && "acts", best.includes(seat) && "won"],

@@ -76,7 +76,7 @@ export class Table {
       ...frame.previous.map(([seat, kind]) => h("span", { class: seat === frame.taker ? "took" : null }, chip(about, kind))),
       said("page.last_taker", { name: frame.names[frame.taker] })) : null;
     this.parts.top.replaceChildren(h("b", {}, about.title),
-      h("span", { class: "count" }, said("page.deal", { number: frame.deal, length: about.length }) + (frame.acting === null ? "" : said("page.trick", { number: frame.trick }))), ...(before ? [before] : []));
+      h("span", { class: "count" }, h("span", {}, said("page.deal", { number: frame.deal, length: about.length })), frame.acting === null ? "" : said("page.trick", { number: frame.trick })), ...(before ? [before] : []));
   }
 
   drawRows() {
