@@ -785,13 +785,22 @@ def test_the_digest_covers_the_folder_of_a_plug_in(tmp_path: Path, monkeypatch: 
     assert digest_after_an_edit(tmp_path / "determinization.py", game, monkeypatch) != before
 
 
-def test_an_edited_plug_in_player_is_another_player(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    source = tmp_path / "their_players.py"
-    source.write_text(
+@pytest.mark.parametrize(
+    "text",
+    [
         "from trick_envs.agents.random import RandomAgent\n\n\n"
         "class Theirs(RandomAgent):\n    name = 'theirs'\n\n\n"
-        "def make(game, seed):\n    return Theirs(seed)\n"
-    )
+        "def make(game, seed):\n    return Theirs(seed)\n",
+        "from trick_envs import make_agent\n\n\ndef make(game, seed):\n    return make_agent('random', game, seed)\n",
+        "from types import SimpleNamespace\nfrom trick_envs import make_agent\n\n\ndef make(game, seed):\n"
+        "    one = make_agent('random', game, seed)\n"
+        "    return SimpleNamespace(name='theirs', act=one.act, seed=one.seed)\n",
+    ],
+    ids=["its class", "a built-in player", "no class of its own"],
+)
+def test_an_edited_plug_in_player_is_another_player(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = tmp_path / "their_players.py"
+    source.write_text(text)
     monkeypatch.syspath_prepend(str(tmp_path))
     specs = ["random", "their_players:make"]
     built_in, theirs = make_plan(GAME, specs).players

@@ -214,13 +214,16 @@ def _from_outside(spec: str, game: Game, seed: int) -> Agent:
     return checked_agent(agent, spec)
 
 
+def plug_in_point(spec: str) -> EntryPoint | None:
+    """Where a player from outside the package is made, if the spec names one."""
+    imported = EntryPoint(name=spec, value=spec, group=AGENTS) if _IMPORT.fullmatch(spec) else None
+    return plug_ins(AGENTS).get(spec, imported)
+
+
 def _plug_in(spec: str) -> Callable[[Game, int], object] | None:
     """The function that makes a player from outside the package, if the spec names one."""
-    point = plug_ins(AGENTS).get(spec)
-    if point is None:
-        if not _IMPORT.fullmatch(spec):
-            return None
-        point = EntryPoint(name=spec, value=spec, group=AGENTS)
+    if (point := plug_in_point(spec)) is None:
+        return None
     found = load_point(point)
     if not callable(found) or not takes_two(found):
         raise InputError(f"{shown(spec)}: expected a function (game, seed) -> agent, not {shown(found)}")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import trick_envs
 from trick_envs.agents import Agent, make_agent
-from trick_envs.agents.spec import LLM, PROGRAM, parse_spec
+from trick_envs.agents.spec import LLM, PROGRAM, parse_spec, plug_in_point
 from trick_envs.engine.arguments import whole_number
 from trick_envs.engine.build.digest import compiled_digest
 from trick_envs.engine.game import Game
@@ -39,7 +39,8 @@ class Player:
 
     Attributes:
         spec: as ``make_agent`` takes it.
-        digest: of its policy file or program, or of the source file of a plug-in's class; empty for built-in players.
+        digest: of its policy file or program, or of the source files of a plug-in's function and class; empty for
+            built-in players.
     """
 
     spec: str
@@ -135,10 +136,16 @@ def _player_digest(spec: str, game: Game, agent: Agent) -> str:
     """The digest of a player's own file; built-in players have none, they are part of ``code_digest``."""
     file = Path(spec.removeprefix(PROGRAM).partition("?")[0]) if spec.startswith(PROGRAM) else None
     file = file or parse_spec(spec).policy_file(game)
-    if file is None:
-        source = getattr(sys.modules.get(type(agent).__module__), "__file__", None)
-        file = Path(source) if source and not Path(source).is_relative_to(_PACKAGE) else None
-    return hashlib.sha256(file.read_bytes()).hexdigest()[:16] if file is not None else ""
+    files = [file] if file is not None else _own_sources(spec, agent)
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16] if files else ""
+
+
+def _own_sources(spec: str, agent: Agent) -> list[Path]:
+    """The files of a player's class and of the function that made it, without those of this package."""
+    point = plug_in_point(spec)
+    modules = [type(agent).__module__, *([point.module] if point else [])]
+    sources = dict.fromkeys(getattr(sys.modules.get(module), "__file__", None) for module in modules)
+    return [path for source in sources if source and not (path := Path(source)).is_relative_to(_PACKAGE)]
 
 
 def code_digest(game: Game) -> str:
