@@ -888,6 +888,100 @@ def test_a_match_is_left_only_after_a_question_and_back_returns_to_it(open_page,
     assert page.url == first
 
 
+def held(page: Page, pattern: str) -> list[Any]:
+    """Requests that wait until the test lets them go on."""
+    waiting: list[Any] = []
+    page.route(pattern, lambda route: waiting.append(route))
+    return waiting
+
+
+def let_go(page: Page, pattern: str, waiting: list[Any]) -> None:
+    """Lets them go on, and waits for what the page makes of the answer."""
+    with page.expect_response(pattern):
+        waiting[0].continue_()
+    page.wait_for_timeout(100)
+    page.unroute(pattern)
+
+
+LEFT_BEHIND = "[state.about, message.textContent, document.querySelectorAll('dialog[open]').length]"
+
+
+@pytest.mark.parametrize(("key", "what"), [("1", "plays"), ("h", "hint?*"), ("u", "back"), ("?", "end")])
+def test_back_leaves_nothing_of_a_game_on_the_start_page(open_page, address, key, what):
+    """Once an answer on its way was told as "Cannot read properties of null", or brought back the game."""
+    page = open_page()
+    without_pauses(page, address)
+    page.goto(address)
+    page.get_by_role("button", name="Play Donguri").click()
+    expect(page.locator("#hand.ready")).to_be_visible()
+    page.keyboard.press("1")
+    expect(page.locator("#take-back")).to_be_enabled()
+    waiting = held(page, f"**/api/games/*/{what}")
+    page.keyboard.press(key)
+    if key == "?":
+        page.locator("#stop").click()
+        page.go_back()
+        expect(page.locator(".question")).to_have_count(0)  # once it stayed
+        page.go_forward()
+        page.get_by_role("button", name="More", exact=True).click()
+        page.locator("#stop").click()
+        page.locator(".question .primary").click()
+    page.wait_for_timeout(100)
+    page.go_back()
+    expect(page.locator(".shelf")).to_be_visible()
+    let_go(page, f"**/api/games/*/{what}", waiting)
+    assert page.evaluate(LEFT_BEHIND) == [None, "", 0]
+    page.go_forward()
+    expect(page.locator("#hand .card").first).to_be_visible()
+
+
+def test_a_lesson_is_left_by_back_and_what_was_not_read_of_it_comes_again(open_page, address):
+    page = open_page()
+    page.goto(address)
+    page.get_by_role("button", name="Learn Pepper").click()
+    expect(page.locator("#lesson")).to_be_visible()
+    page.go_back()
+    expect(page.locator(".shelf")).to_be_visible()
+    assert page.evaluate(LEFT_BEHIND) == [None, "", 0]  # once the lesson lay over the start page
+    page.go_forward()
+    expect(page.locator("#lesson")).to_contain_text("1 of")
+    page.get_by_role("button", name="Next").click()
+    first = page.locator("#lesson h3").inner_text()
+    page.get_by_role("button", name="Next").click()
+    page.reload()
+    page.get_by_role("button", name="Next").click()  # once a reload showed none of the others
+    expect(page.locator("#lesson h3")).not_to_have_text(first)
+
+
+def test_two_clicks_in_a_slow_net_do_no_more_than_one_and_a_hint_that_failed_is_asked_for_again(open_page, address):
+    page = open_page()
+    short_game(page, address)
+    page.keyboard.press("1")
+    expect(page.locator("#take-back")).to_be_enabled()
+    waiting = held(page, "**/back")
+    page.keyboard.press("u")
+    page.keyboard.press("u")
+    page.wait_for_timeout(100)
+    assert len(waiting) == 1
+    let_go(page, "**/back", waiting)
+    expect(page.locator("#take-back")).to_be_disabled()
+    expect(page.locator("#message")).to_have_text("")  # once "an older position of this game"
+    waiting = held(page, "**/api/guides/*")
+    page.get_by_role("button", name="Rules").click()
+    page.get_by_role("button", name="More", exact=True).click()
+    expect(page.locator("#more")).to_be_visible()
+    let_go(page, "**/api/guides/*", waiting)
+    assert page.evaluate("[...document.querySelectorAll('dialog[open]')].map((one) => one.id)") == ["more"]
+    page.keyboard.press("Escape")
+    page.route("**/hint?*", lambda route: route.abort())
+    page.keyboard.press("h")
+    expect(page.locator("#message")).to_contain_text("The server does not answer")
+    expect(page.locator("#show-hints")).to_have_attribute("aria-pressed", "false")
+    page.unroute("**/hint?*")
+    page.keyboard.press("h")
+    expect(page.locator("#hand .hint.star").first).to_be_visible(timeout=3 * PATIENCE)
+
+
 def test_nothing_takes_the_keyboard_with_it_when_it_goes(open_page, address):
     """Buttons that are hidden or dimmed by what they do, and dialogs: once nothing had the keyboard then."""
     page = open_page()

@@ -5,6 +5,12 @@ import { percent } from "./logic.js";
 import { state } from "./state.js";
 import { hintTable } from "./tables.js";
 
+export function switchHints(on) {
+  state.hintsOn = on;
+  $("show-hints").ariaPressed = on;
+  $("figures").hidden = !on;
+}
+
 /** Asks for the hint of the position that is shown. `shown`: is called when it is there. */
 export async function askHints(shown) {
   if (!state.frame.yours || state.about.over) return;
@@ -12,9 +18,10 @@ export async function askHints(shown) {
   const { about: { id }, frame: { number } } = state;
   try {
     const found = await ask(`/api/games/${id}/hint?number=${number}`);
-    if (state.about.id !== id || state.frame.number !== number || !state.hintsOn || state.busy) return; // played meanwhile
+    if (state.about?.id !== id || state.frame.number !== number || !state.hintsOn || state.busy) return; // played meanwhile
     state.hints = found;
   } catch (error) {
+    if (state.frame?.number === number) switchHints(false); // the next press asks again
     $("note").textContent = "";
     throw error;
   }

@@ -18,16 +18,16 @@ export function beginLessons() {
 
 /** Shows the rules that matter at a moment for the first time, one by one. */
 export async function teach(moment) {
-  const guide = await guideOf(state.about.name);
+  const { about } = state;
+  const guide = await guideOf(about.name);
   const numbers = [...guide.pages.keys()].filter((number) => guide.pages[number].when.includes(moment) && !learnt.has(number));
-  numbers.forEach((number) => learnt.add(number));
-  session.setItem(`learnt ${state.about.id}`, JSON.stringify([...learnt])); // for a reload
-  const pages = numbers.map((number) => rulePage(guide, number));
-  if (moment === "start" && pages.length) pages.unshift(h("section", { class: "rule" }, h("h3", {}, said("lesson.first", state.about)), h("p", { class: "goal", lang: guide.language }, guide.goal), h("p", {}, said("lesson.how"))));
-  const mine = state.about.id;
-  for (const [index, page] of pages.entries()) {
-    if (state.about.id !== mine) return;
+  const pages = numbers.map((number) => [number, rulePage(guide, number)]);
+  if (moment === "start" && pages.length) pages.unshift(["", h("section", { class: "rule" }, h("h3", {}, said("lesson.first", state.about)), h("p", { class: "goal", lang: guide.language }, guide.goal), h("p", {}, said("lesson.how")))]);
+  for (const [index, [number, page]] of pages.entries()) {
     await lessonPage(page, index + 1 < pages.length ? said("page.next") : said(moment === "score" ? "lesson.score" : "page.on"), pages.length > 1 ? said("lesson.count", { number: index + 1, all: pages.length }) : "");
+    if (state.about !== about) return;
+    learnt.add(number);
+    session.setItem(`learnt ${about.id}`, JSON.stringify([...learnt])); // for a reload
   }
 }
 
@@ -50,11 +50,11 @@ export function endLesson() {
 export async function teachDecision() {
   state.lesson = null;
   state.tried = null;
-  const { about: { id }, frame: { number } } = state;
-  const found = await ask(`/api/games/${id}/lesson?number=${number}`);
-  if (state.about.id !== id || state.frame.number !== number) return;
+  const { about, frame: { number } } = state;
+  const found = await ask(`/api/games/${about.id}/lesson?number=${number}`);
+  if (state.about !== about || state.frame.number !== number) return;
   await teach(found.phase);
-  if (state.about.id !== id || state.frame.number !== number) return;
+  if (state.about !== about || state.frame.number !== number) return;
   state.lesson = found;
   showLesson();
 }

@@ -1,7 +1,7 @@
 // The page on which a person plays. One POST a move: the reply lists all that happens up to the person's next decision.
 
 import { cardButton, drawHand } from "./cards.js";
-import { askHints, hintMark, hintWords, renderValues, tellHint } from "./hints.js";
+import { askHints, hintMark, hintWords, renderValues, switchHints, tellHint } from "./hints.js";
 import { $, ask, h, onDrop, said, sentence, signed, speaker, stopped, sure } from "./lib.js";
 import { beginLessons, coach, endLesson, learning, teach, teachDecision, teachTrick, tryCard } from "./learn.js";
 import { keyAction, SPEEDS } from "./logic.js";
@@ -73,6 +73,7 @@ async function openHere(name) {
 
 async function showStart() {
   Object.assign(state, { about: null, frame: null });
+  endLesson();
   view("start");
   document.title = "trick_envs";
   await drawStart({
@@ -185,6 +186,7 @@ async function showFrames(frames, from, game) {
       show(next, index === 0 ? from : null);
       if (learning() && next.told && !next.pause) coach(h("p", {}, stopped(next.told)));
       if (learning()) await teach("start");
+      if (state.about !== about) return;
       if (index === frames.length - 1) break;
       const [play, trick] = learning() ? SPEEDS.slow : SPEEDS[$("speed").value] || SPEEDS.normal;
       if (next.pause && learning()) await teachTrick(next);
@@ -308,6 +310,7 @@ async function playCards(kinds, button) {
       reply = await ask(`/api/games/${about.id}/plays`, { number: frame.number + index, card: about.cards[kind].name });
     }
   } catch (error) {
+    if (state.about !== about) return;
     state.busy = false;
     renderHand();
     if (error.status === 404) return gone();
@@ -318,6 +321,7 @@ async function playCards(kinds, button) {
     }
     return;
   }
+  if (state.about !== about) return;
   if (reply.game.notice) say(sentence(reply.game.notice), true);
   channel.postMessage({ id: about.id, stamp: reply.game.stamp });
   await showFrames(reply.frames, from, reply.game);
@@ -352,6 +356,13 @@ function here(what = "") {
   return `/api/${watching ? "watch" : "games"}/${id}${what}`;
 }
 
+/** What the server answers about the game that is shown; nothing if that is left meanwhile. */
+async function askHere(what, body) {
+  const { about } = state;
+  const reply = await ask(here(what), body);
+  return state.about === about ? reply : null;
+}
+
 /** After a play in another tab: the game as it stands; who watches sees every card. */
 async function catchUp() {
   const { about, frame } = state;
@@ -359,11 +370,12 @@ async function catchUp() {
   let reply;
   try {
     if (about.watching) missed = (await ask(here("/deal"))).frames.filter((one) => one.number > frame.number);
-    reply = await ask(here());
+    reply = await askHere();
   } catch (error) {
     if (error.status === 404) return gone();
     throw error;
   }
+  if (!reply) return;
   const whole = missed[0]?.number === frame.number + 1 && missed.at(-1).number === reply.frames.at(-1).number;
   if (whole && reply.game.taken_back === about.taken_back) await showFrames([...missed, ...reply.frames], null, reply.game);
   else await enter(reply);
@@ -396,6 +408,7 @@ state.following = setInterval(() => guarded(follow), 3000);
 document.addEventListener("visibilitychange", () => guarded(follow));
 addEventListener("popstate", () => guarded(async () => {
   closePapers();
+  for (const question of document.querySelectorAll(".question")) question.close();
   state.goOn?.();
   const asked = location.pathname.match(/^\/game\/(.+)$/);
   if (!asked || asked[1] !== state.about?.id) await route();
@@ -405,7 +418,9 @@ addEventListener("popstate", () => guarded(async () => {
 async function takeBack() {
   const { about, frame } = state;
   if (!frame?.yours || state.busy || !about.begun || about.watching) return;
-  const reply = await ask(`/api/games/${about.id}/back`, { number: frame.number });
+  state.busy = true; // a second click takes nothing back
+  const reply = await askHere("/back", { number: frame.number }).finally(() => { state.busy = false; });
+  if (!reply) return;
   channel.postMessage({ id: about.id, stamp: reply.game.stamp });
   await enter(reply);
 }
@@ -414,7 +429,9 @@ async function takeBack() {
 
 async function lookBackAt() {
   if (state.busy || !state.about || $("look-back").disabled) return;
-  const { frames } = await ask(here("/deal"));
+  const reply = await askHere("/deal");
+  if (!reply) return;
+  const { frames } = reply;
   const last = frames.findLastIndex((one) => one.pause);
   state.past = { frames, at: last < 0 ? Math.max(frames.length - 2, 0) : last };
   showPast();
@@ -503,9 +520,7 @@ async function deleteGame(one) {
 // --- hints --------------------------------------------------------------------------------------------------------
 
 async function toggleHints() {
-  state.hintsOn = !state.hintsOn;
-  $("show-hints").ariaPressed = state.hintsOn;
-  $("figures").hidden = !state.hintsOn;
+  switchHints(!state.hintsOn);
   $("note").textContent = "";
   state.hints = null;
   renderValues();
@@ -528,6 +543,7 @@ const PAPERS = { rules: fillRules, games: fillGames, more: () => $("watch-link")
 async function paper(name) {
   closePapers();
   await PAPERS[name]?.();
+  if (document.querySelector("dialog[open]")) return; // opened meanwhile
   $(name).showModal();
   $(name).scrollTop = 0;
 }
@@ -627,7 +643,8 @@ $("stop").addEventListener("click", () => guarded(async () => {
   const { about } = state;
   if (!about || about.over || !await sure(said("play.end_sure"), said("play.end"))) return;
   state.goOn?.();
-  await enter(await ask(`/api/games/${about.id}/end`, {}));
+  const reply = await askHere("/end", {});
+  if (reply) await enter(reply);
 }));
 Object.assign(state, { sound, showFrames, renderScore, showResult, newGame, chosen }); // for scripts that drive the page
 guarded(start);
