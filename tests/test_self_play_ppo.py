@@ -504,6 +504,26 @@ def test_a_policy_goes_on_in_every_algorithm_that_may_take_it(tmp_path: Path) ->
     assert actions.shape == (2,)
 
 
+def test_a_misspelt_argument_of_load_is_told(tmp_path: Path) -> None:
+    """SB3 would make an attribute of it, and learn with the rate in the file."""
+    make().save(tmp_path / "policy.zip")
+    with pytest.raises(TypeError, match=r"SelfPlayPPO.load\(\) got .* 'lerning_rate' \(did you mean 'learning_rate'"):
+        SelfPlayPPO.load(tmp_path / "policy.zip", games(), lerning_rate=3)
+    for wrong in ({"learning_rate": -1}, {"n_steps": 0}, {"rollout_buffer_kwargs": {}}):
+        with pytest.raises(ValueError, match=f"{next(iter(wrong))}: expected"):
+            SelfPlayPPO.load(tmp_path / "policy.zip", games(), **wrong)
+    given = {"learning_rate": 2e-3, "n_steps": 7, "batch_size": None, "custom_objects": None, "force_reset": True}
+    model = SelfPlayPPO.load(tmp_path / "policy.zip", games(), **given)
+    assert (model.lr_schedule(0.5), model.rollout_buffer.buffer_size) == (2e-3, 7)
+
+    class Mine(SelfPlayPPO):
+        def __init__(self, *args: Any, colour: str = "red", **kwargs: Any) -> None:
+            super().__init__(*args, **kwargs)
+            self.colour = colour
+
+    assert Mine.load(tmp_path / "policy.zip", colour="blue", gamma=0.5).colour == "blue"
+
+
 def test_other_games_are_learned_after_set_env() -> None:
     model = make().learn(600)
     before = bits(model)

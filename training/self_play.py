@@ -45,7 +45,7 @@ from training.network import FIGURES, Batch, LossWeights, SuitPolicy, gradients_
 from training.suit_kernels import GRAIN, SparseRows, SuitKernels
 from trick_envs.agents import Agent, make_agent
 from trick_envs.agents.agent import checked_agent
-from trick_envs.engine.arguments import whole_number
+from trick_envs.engine.arguments import unknown_argument, whole_number
 from trick_envs.engine.batch import BatchEnv
 from trick_envs.engine.copies import OwnArrays
 from trick_envs.errors import InputError, shown
@@ -54,6 +54,7 @@ from trick_envs.matches.loop import NOBODY, choose_actions
 from trick_envs.matches.seating import seatings
 from trick_envs.parallel.threads import usable_cores
 
+_NOT_FOR_LOAD = "policy", "args", "kwargs", "_init_setup_model"
 LARGE = 512  # rows of a minibatch
 WAITING, LAST = -1, -2  # instead of the row of the seat's next decision: not made yet; the match has ended
 THREADS = 2  # that share a minibatch on a CPU
@@ -162,8 +163,8 @@ class SelfPlayVecEnv(OwnArrays, VecEnv):
         self._next_match = (self._next_match + self.num_envs) % (SEEDS_PER_RUN - self.num_envs)
         self.resets += 1
         self.games.reset(first)
-        self._spread(first)
         self._paid[:], self._decisions[:] = 0.0, 0
+        self._spread(first)
         return self.games.observations.copy()
 
     def _spread(self, first: int) -> None:
@@ -186,6 +187,7 @@ class SelfPlayVecEnv(OwnArrays, VecEnv):
         lengths = rng.integers(0, steps, self.num_envs)
         for step in range(lengths.max()):
             play(np.flatnonzero(lengths > step))
+        self._decisions[:] = lengths
         games.rewards[:], games.terminated[:] = 0.0, False
 
     @contextmanager
@@ -610,7 +612,18 @@ class SelfPlayPPO(MaskablePPO):
 
     @classmethod
     def load(cls, path: Any, env: Any = None, device: Any = "auto", **kwargs: Any) -> Self:
-        """SB3's, for a file of ``SelfPlayPPO`` or ``MaskablePPO``; the games are those of ``self_play_env``."""
+        """SB3's, for a file of ``SelfPlayPPO`` or ``MaskablePPO``; the games are those of ``self_play_env``.
+
+        Raises:
+            TypeError: for an argument that neither ``load`` nor the class has: SB3 would keep it without a word.
+            ValueError: for arguments that are not allowed; says what is.
+        """
+        takes = (inspect.signature(one).parameters for one in (MaskablePPO.load, MaskablePPO, cls))
+        known = dict.fromkeys(name for one in takes for name in one if name not in _NOT_FOR_LOAD)
+        for name in kwargs:
+            if name not in known:
+                raise unknown_argument(f"{cls.__name__}.load", name, [*known])
+        _check_settings(kwargs)
         if env is not None:
             _check_games(env)
         if "ent_coef" in kwargs:
@@ -832,22 +845,31 @@ def _check_arguments(policy: Any, env: Any, device: Any, _init_setup_model: bool
         )
     if env is not None or _init_setup_model:  # load makes the model without games
         _check_games(env)
+    _check_settings(others)
+    check_device(device)
+
+
+def _check_settings(given: dict[str, Any]) -> None:
+    """The same of what ``load`` may change, too."""
     for name in ("rollout_buffer_class", "rollout_buffer_kwargs"):
-        if others[name] is not None:
+        if given.get(name) is not None:
             raise InputError(f"{name}: expected None: SelfPlayPPO has a buffer of its own, with returns per seat")
     for name in ("n_steps", "batch_size", "n_epochs", "stats_window_size"):
-        number = others[name]
-        least = 2 if name == "batch_size" and others["normalize_advantage"] else 1
-        if number is not None or name != "batch_size":
+        number = given.get(name)
+        least = 2 if name == "batch_size" and given.get("normalize_advantage") else 1
+        if name in given and (number is not None or name != "batch_size"):
             whole_number(number, least, np.inf, name)
     for name, (lowest, most, instead) in NUMBERS.items():
-        number = others[name]
-        if (instead == "a schedule" and callable(number)) or (instead == "None" and number is None):
+        number = given.get(name)
+        if (
+            name not in given
+            or (instead == "a schedule" and callable(number))
+            or (instead == "None" and number is None)
+        ):
             continue
         if isinstance(number, bool) or not isinstance(number, (int, float, np.number)) or not lowest <= number <= most:
             span = f"{lowest} to {most}" if most < np.inf else f"{lowest} or more" if lowest > -np.inf else "any size"
             raise InputError(f"{name}: expected a number of {span}{instead and f', or {instead}'}, not {shown(number)}")
-    check_device(device)
 
 
 def check_device(device: Any) -> None:
