@@ -313,14 +313,16 @@ def test_a_module_that_saw_normalised_observations_has_to_normalise_them_itself(
         return gymnasium.make(ID, num_players=3, num_deals=1, **options)
 
     single = make_vec_env(lambda: NormalizeObservation(make()), 2)
+    both = gymnasium.vector.SyncVectorEnv([lambda: NormalizeObservation(make())] * 2)
     games = gymnasium.make_vec(ID, 2, num_players=3, num_deals=1)
-    for shown in (NormalizeObservation(make()), NormalizeObservations(games), single, sb3_env(normalize=True)):
+    for shown in (NormalizeObservation(make()), NormalizeObservations(games), single, both, sb3_env(normalize=True)):
         with pytest.raises(ValueError, match="normalises observations, which players do not get"):
             export_policy(Masked(), shown, tmp_path / "policy.onnx")
     with pytest.raises(ValueError, match="normalises observations"):
         export_policy(model("PPO").policy, single, tmp_path / "policy.onnx")
     assert not (tmp_path / "policy.onnx").exists()
-    export_policy(Masked(), games, tmp_path / "policy.onnx")
+    for shown in (games, gymnasium.vector.SyncVectorEnv([make])):
+        export_policy(Masked(), shown, tmp_path / "policy.onnx")
 
 
 # --- errors -------------------------------------------------------------------------------------------------------

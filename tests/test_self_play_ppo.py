@@ -462,6 +462,7 @@ def test_callbacks_say_what_they_want_before_training_begins(wrong: Any, tmp_pat
 def test_callbacks_want_a_path(wrong: Any) -> None:
     for make, name in (
         (lambda: ExactCheckpoint(wrong, 100), "path"),
+        (lambda: ExactCheckpoint.load(wrong, games()), "path"),
         (lambda: Snapshots(wrong), "folder"),
         (lambda: DuplicateEval(["greedy"], 100, best_model_save_path=wrong), "best_model_save_path"),
     ):

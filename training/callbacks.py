@@ -107,11 +107,12 @@ class DuplicateEval(_BetweenUpdates):
 
     def _learned_game(self) -> Game:
         """What is played, if the policy sees it as players do."""
-        normalize, policy = self.model.get_vec_normalize_env(), self.model.policy
-        with suppress(AttributeError):
-            game: Game = self.training_env.get_attr("game")[0]
-            sees = not (normalize and normalize.norm_obs) and policy.observation_space.shape == (game.layout.size,)
-            if sees and isinstance(policy, MaskableActorCriticPolicy):
+        normalize, policy, game = self.model.get_vec_normalize_env(), self.model.policy, None
+        with suppress(AttributeError):  # of games that are not ours
+            game = self.training_env.get_attr("game")[0]
+        if isinstance(game, Game) and isinstance(policy, MaskableActorCriticPolicy):
+            as_it_is = policy.observation_space.shape == (game.layout.size,)
+            if as_it_is and not (normalize and normalize.norm_obs):
                 return game
         raise InputError(
             "DuplicateEval: expected SelfPlayPPO or MaskablePPO on the position as the games give it: not normalised "
@@ -272,7 +273,10 @@ class ExactCheckpoint(_BetweenUpdates):
         Raises:
             ValueError: if the file is no exact checkpoint, or of other games.
         """
-        told = "expected a checkpoint of ExactCheckpoint; this is another file, or it is damaged"
+        path, told = (
+            checked_path(path, "path"),
+            "expected a checkpoint of ExactCheckpoint; this is another file, or it is damaged",
+        )
         try:
             with zipfile.ZipFile(path) as archive:
                 if archive.testzip() is not None:

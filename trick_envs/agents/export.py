@@ -263,6 +263,8 @@ def _normalised(given: Any) -> bool:
         return any(given.env_is_wrapped(wrappers.NormalizeObservation))
     normalising = wrappers.NormalizeObservation, wrappers.vector.NormalizeObservation
     while given is not None and not isinstance(given, normalising):
+        if any(map(_normalised, getattr(given, "envs", ()))):  # of SyncVectorEnv
+            return True
         given = getattr(given, "env", None)
     return given is not None
 
