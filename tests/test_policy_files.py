@@ -821,7 +821,7 @@ def test_observations_and_masks_that_do_not_fit_are_told(tmp_path: Path) -> None
     agent = load(model(LOGITS, VALUE), tmp_path)
     with pytest.raises(InputError, match=r"expected action masks of shape \(2, 60\), not \(1, 60\)"):
         agent.act(np.zeros((2, SIZE), np.float32), np.ones((1, CARDS), np.int8))
-    with pytest.raises(InputError, match=f"sees the position, {SIZE} numbers"):
+    with pytest.raises(InputError, match=f"sees the position, {SIZE} numbers in pepper for 5, not 7: .* its game"):
         agent.act(np.zeros((2, 7), np.float32), np.ones((2, CARDS), np.int8))
     assert agent.act(np.zeros((0, SIZE), np.float32), np.ones((0, CARDS), np.int8)).shape == (0,)
 

@@ -286,14 +286,16 @@ class PolicyAgent(OwnCopies):
         """Masked logits ``(B, A) float32`` (``ILLEGAL_LOGIT`` where illegal, else larger), values ``(B,) float32``.
 
         Raises:
-            ValueError: if it sees the order of play, and the observations do not have it, or the other way round.
+            ValueError: if it sees the order of play, and the observations do not have it, or the other way round; if
+                they are of another game.
             PolicyError: if it fails, or says of a legal action or of a position what is no finite number.
         """
         numbers = rows_of(observations, "observations").shape[1]
         if numbers != self._size:
+            game = f"{self.metadata['game']} for {self.metadata['num_players']}"
             raise InputError(
-                f"{self.name} sees the {self.observation}, {self._size} numbers, not {numbers}: "
-                f"make the environment with observation={self.observation!r}"
+                f"{self.name} sees the {self.observation}, {self._size} numbers in {game}, not {numbers}: "
+                f"make the environment with observation={self.observation!r}, and the player for its game"
             )
         if np.shape(action_masks) != (len(observations), self._num_actions):
             raise InputError(
