@@ -177,7 +177,7 @@ def write_dataset(
                 players,
                 _play(game, agents, deals, seed, reward),
                 on_progress,
-                observation_for(*agents),
+                observation=observation_for(*agents),
                 dataset_id=dataset_id,
                 num_deals=int(deals),  # NumPy's numbers are no JSON
                 seed=int(seed),
@@ -195,14 +195,13 @@ def _write_data(
     players: Sequence[str],
     played: Iterator[Decisions],
     on_progress: Callable[[int], None] | None,
-    observation: str,
     **about: Any,
 ) -> None:
     """Writes a dataset's files into a folder of their own."""
     minari, _ = _libraries()
     from minari.dataset.minari_storage import MinariStorage
 
-    low, high = layout_of(game, observation).bounds()
+    low, high = layout_of(game, about["observation"]).bounds()
     space = spaces.Dict(
         {
             "observation": spaces.Box(low.astype(np.int8), high.astype(np.int8), dtype=np.int8),
@@ -226,7 +225,6 @@ def _write_data(
             "version": game.type.version,
             "num_players": game.num_players,
             "options": game.options,
-            "observation": observation,
             "players": list(players),
             "mean_reward": [round(value, 4) for value in total],
             **about,
