@@ -641,6 +641,7 @@ def test_a_damaged_file_is_left_out_of_the_list_and_said_when_it_is_opened(tmp_p
     reply = again.get(f"/games/{names[0]}")
     assert reply.status_code == 409
     assert "not saved by trick play" in reply.json()["error"]
+    assert str(tmp_path) not in reply.text  # which is told a stranger, too
 
 
 @pytest.mark.parametrize(

@@ -1558,6 +1558,32 @@ def test_playing_on_from_a_replay_keeps_log_and_length(open_page, address, tmp_p
     assert page.evaluate("[state.about.num_deals, document.getElementById('length').value]") == [2, "2"]
 
 
+def test_forced_colours_leave_whose_turn_it_is_and_whose_station_which(open_page, address):
+    """Once the line was thirteen numbers alike, and nothing said who acts, nor that hints are on."""
+    page = open_page(PHONE, own=True, forced_colors="active")
+    deal(page, address, game="tricky_express", opponents="greedy", seed=5, num_deals=1)
+    page.evaluate("""() => {
+        const rows = state.frame.table.rows.map((one) => ({ ...one, line: one.line && [1, 2, ...one.line.slice(2)] }));
+        return state.showFrames([{ ...state.frame, table: { ...state.frame.table, rows } }], null, state.about);
+    }""")
+    page.keyboard.press("h")
+    expect(page.locator("#show-hints")).to_have_attribute("aria-pressed", "true")
+    colours = """[...document.querySelectorAll(".station > span")].slice(0, 3).map((one) =>
+        getComputedStyle(one).backgroundColor)"""
+    assert len(set(page.evaluate(colours))) == 3
+    style = "(one) => getComputedStyle(one).outlineWidth"
+    assert [page.locator(one).evaluate(style) for one in (".prompt.yours", ".plate.own", "#show-hints")] == ["3px"] * 3
+    assert page.locator(".plate").first.evaluate(style) == "1px"
+
+
+def test_a_phone_with_large_letters_needs_no_scrolling_sideways(open_page, address):
+    page = open_page(PHONE, locale="ja-JP")
+    short_game(page, address)
+    page.evaluate("document.documentElement.style.fontSize = '22px'")
+    expect(page.get_by_role("button", name="新しいゲーム", exact=True)).to_be_in_viewport()
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+
+
 def test_the_winning_card_can_be_read_where_it_is_selected(open_page, address, record, tmp_path):
     page = open_page()
     open_record(page, address, tmp_path, record)

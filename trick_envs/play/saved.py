@@ -145,10 +145,13 @@ class SavedGames:
         """A game as it was saved; ``None`` if there is none.
 
         Raises:
-            ValueError: if it cannot be played on, for example because the rules are of another version.
+            ValueError: if it cannot be played on, for example because the rules are of another version; tells no path.
         """
         path = self.find(game)
-        return None if path is None else Session.load(path, named=True, policies=self.policies)
+        try:
+            return None if path is None else Session.load(path, named=True, policies=self.policies)
+        except ValueError as error:
+            raise InputError(str(error).replace(f"{path}: ", "")) from None
 
     def delete(self, browser: str, game: str) -> bool:
         """Deletes a game of this browser; returns whether there was one."""
