@@ -895,6 +895,13 @@ def held(page: Page, pattern: str) -> list[Any]:
     return waiting
 
 
+def until_one_waits(page: Page, waiting: list[Any]) -> None:
+    limit = time.monotonic() + PATIENCE / 1000
+    while not waiting:
+        assert time.monotonic() < limit
+        page.wait_for_timeout(20)
+
+
 def let_go(page: Page, pattern: str, waiting: list[Any]) -> None:
     """Lets them go on, and waits for what the page makes of the answer."""
     with page.expect_response(pattern):
@@ -926,7 +933,7 @@ def test_back_leaves_nothing_of_a_game_on_the_start_page(open_page, address, key
         page.get_by_role("button", name="More", exact=True).click()
         page.locator("#stop").click()
         page.locator(".question .primary").click()
-    page.wait_for_timeout(100)
+    until_one_waits(page, waiting)
     page.go_back()
     expect(page.locator(".shelf")).to_be_visible()
     let_go(page, f"**/api/games/*/{what}", waiting)
@@ -961,7 +968,8 @@ def test_two_clicks_in_a_slow_net_do_no_more_than_one_and_a_hint_that_failed_is_
     waiting = held(page, "**/back")
     page.keyboard.press("u")
     page.keyboard.press("u")
-    page.wait_for_timeout(100)
+    until_one_waits(page, waiting)
+    page.wait_for_timeout(50)
     assert len(waiting) == 1
     let_go(page, "**/back", waiting)
     expect(page.locator("#take-back")).to_be_disabled()
@@ -970,6 +978,7 @@ def test_two_clicks_in_a_slow_net_do_no_more_than_one_and_a_hint_that_failed_is_
     page.get_by_role("button", name="Rules").click()
     page.get_by_role("button", name="More", exact=True).click()
     expect(page.locator("#more")).to_be_visible()
+    until_one_waits(page, waiting)
     let_go(page, "**/api/guides/*", waiting)
     assert page.evaluate("[...document.querySelectorAll('dialog[open]')].map((one) => one.id)") == ["more"]
     page.keyboard.press("Escape")
