@@ -888,42 +888,54 @@ def test_a_match_is_left_only_after_a_question_and_back_returns_to_it(open_page,
     assert page.url == first
 
 
-def held(page: Page, pattern: str) -> list[Any]:
-    """Requests that wait until the test lets them go on."""
-    waiting: list[Any] = []
-    page.route(pattern, lambda route: waiting.append(route))
-    return waiting
+class Slow:
+    """The requests of a page, of which some wait until the test lets them go on."""
 
+    def __init__(self, page: Page) -> None:
+        self.page, self.wanted = page, ""
+        self.waiting: list[Any] = []
+        page.route("**/api/**", self.take)  # once for all: to change what is taken takes a while
 
-def until_one_waits(page: Page, waiting: list[Any]) -> None:
-    limit = time.monotonic() + PATIENCE / 1000
-    while not waiting:
-        assert time.monotonic() < limit
-        page.wait_for_timeout(20)
+    def take(self, route: Any) -> None:
+        if self.wanted and self.wanted in route.request.url:
+            self.waiting.append(route)
+        else:
+            route.continue_()
 
+    def hold(self, wanted: str) -> None:
+        self.wanted, self.waiting = wanted, []
 
-def let_go(page: Page, pattern: str, waiting: list[Any]) -> None:
-    """Lets them go on, and waits for what the page makes of the answer."""
-    with page.expect_response(pattern):
-        waiting[0].continue_()
-    page.wait_for_timeout(100)
-    page.unroute(pattern)
+    def one(self) -> Any:
+        """The first that waits, once there is one; others no longer do."""
+        limit = time.monotonic() + PATIENCE / 1000
+        while not self.waiting:
+            assert time.monotonic() < limit
+            self.page.wait_for_timeout(50)
+        self.wanted = ""
+        return self.waiting[0]
+
+    def let_go(self) -> None:
+        """Lets it go on, until the page has made something of the answer."""
+        with self.page.expect_response(self.waiting[0].request.url):
+            self.waiting[0].continue_()
+        self.page.wait_for_timeout(100)
 
 
 LEFT_BEHIND = "[state.about, message.textContent, document.querySelectorAll('dialog[open]').length]"
 
 
-@pytest.mark.parametrize(("key", "what"), [("1", "plays"), ("h", "hint?*"), ("u", "back"), ("?", "end")])
+@pytest.mark.parametrize(("key", "what"), [("1", "/plays"), ("h", "/hint"), ("u", "/back"), ("?", "/end")])
 def test_back_leaves_nothing_of_a_game_on_the_start_page(open_page, address, key, what):
     """Once an answer on its way was told as "Cannot read properties of null", or brought back the game."""
-    page = open_page()
+    page = open_page(own=True)
+    slow = Slow(page)
     without_pauses(page, address)
     page.goto(address)
     page.get_by_role("button", name="Play Donguri").click()
     expect(page.locator("#hand.ready")).to_be_visible()
     page.keyboard.press("1")
     expect(page.locator("#take-back")).to_be_enabled()
-    waiting = held(page, f"**/api/games/*/{what}")
+    slow.hold(what)
     page.keyboard.press(key)
     if key == "?":
         page.locator("#stop").click()
@@ -933,10 +945,10 @@ def test_back_leaves_nothing_of_a_game_on_the_start_page(open_page, address, key
         page.get_by_role("button", name="More", exact=True).click()
         page.locator("#stop").click()
         page.locator(".question .primary").click()
-    until_one_waits(page, waiting)
+    slow.one()
     page.go_back()
     expect(page.locator(".shelf")).to_be_visible()
-    let_go(page, f"**/api/games/*/{what}", waiting)
+    slow.let_go()
     assert page.evaluate(LEFT_BEHIND) == [None, "", 0]
     page.go_forward()
     expect(page.locator("#hand .card").first).to_be_visible()
@@ -961,32 +973,33 @@ def test_a_lesson_is_left_by_back_and_what_was_not_read_of_it_comes_again(open_p
 
 
 def test_two_clicks_in_a_slow_net_do_no_more_than_one_and_a_hint_that_failed_is_asked_for_again(open_page, address):
-    page = open_page()
+    page = open_page(own=True)
+    slow = Slow(page)
     short_game(page, address)
     page.keyboard.press("1")
     expect(page.locator("#take-back")).to_be_enabled()
-    waiting = held(page, "**/back")
+    slow.hold("/back")
     page.keyboard.press("u")
     page.keyboard.press("u")
-    until_one_waits(page, waiting)
-    page.wait_for_timeout(50)
-    assert len(waiting) == 1
-    let_go(page, "**/back", waiting)
+    slow.one()
+    assert len(slow.waiting) == 1
+    slow.let_go()
     expect(page.locator("#take-back")).to_be_disabled()
     expect(page.locator("#message")).to_have_text("")  # once "an older position of this game"
-    waiting = held(page, "**/api/guides/*")
+    slow.hold("/api/guides/")
     page.get_by_role("button", name="Rules").click()
     page.get_by_role("button", name="More", exact=True).click()
     expect(page.locator("#more")).to_be_visible()
-    until_one_waits(page, waiting)
-    let_go(page, "**/api/guides/*", waiting)
+    slow.one()
+    slow.let_go()
     assert page.evaluate("[...document.querySelectorAll('dialog[open]')].map((one) => one.id)") == ["more"]
     page.keyboard.press("Escape")
-    page.route("**/hint?*", lambda route: route.abort())
+    expect(page.locator("#more")).to_be_hidden()
+    slow.hold("/hint")
     page.keyboard.press("h")
+    slow.one().abort()
     expect(page.locator("#message")).to_contain_text("The server does not answer")
     expect(page.locator("#show-hints")).to_have_attribute("aria-pressed", "false")
-    page.unroute("**/hint?*")
     page.keyboard.press("h")
     expect(page.locator("#hand .hint.star").first).to_be_visible(timeout=3 * PATIENCE)
 
