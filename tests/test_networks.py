@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 import torch
+from gymnasium import spaces
 from helpers import TABLES, every_game
 
 pytest.importorskip("sb3_contrib")
@@ -39,7 +40,10 @@ default_tables_first = pytest.mark.parametrize(
 
 def make_policy(game: Game, depth: int = 3, seed: int = 0, precision: str = "float32") -> SuitPolicy:
     """A policy whose layers, heads included, all matter: with large random weights."""
-    policy = SuitPolicy.for_game(game, 24, depth, precision=precision)
+    return with_weights(SuitPolicy.for_game(game, 24, depth, precision=precision), seed)
+
+
+def with_weights(policy: SuitPolicy, seed: int = 0) -> SuitPolicy:
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for weights in policy.parameters():
@@ -175,6 +179,33 @@ def test_compiled_code_computes_the_network_and_its_gradients(name: str, depth: 
         largest = numbers.abs().max()
         assert largest > 0.01, key
         torch.testing.assert_close(compiled[key], numbers, rtol=0, atol=2e-5 * float(largest), msg=key)
+
+
+@pytest.mark.parametrize("name", ["pepper", "double_deck_whist"])
+def test_the_network_sees_the_order_of_play_where_games_show_it(name: str) -> None:
+    """Compiled code once read beyond its tables there, which ended Python; torch's left it out without a word."""
+    games, rng = BatchEnv(name, 64, observation="history"), np.random.default_rng(0)
+    games.reset(seed=1)
+    for _ in range(40):
+        games.step((rng.random(games.action_masks.shape) * games.action_masks).argmax(1))
+    low, high = games.layout.bounds()
+    space, actions = spaces.Box(low, high, dtype=np.float32), spaces.Discrete(games.game.num_actions)
+    policy = with_weights(SuitPolicy(space, actions, lambda _: 0.0, **suit_network(games.game, 24, 2)))
+    seen = torch.from_numpy(games.observations)
+    with torch.no_grad():
+        for found, expected in zip(policy.logits_and_values(seen, None), by_torch(policy, seen), strict=True):
+            torch.testing.assert_close(found, expected, rtol=0, atol=2e-5 * float(expected.abs().max()))
+        for block in ("played_in", "played_as_lead"):
+            without = seen.clone()
+            without[:, games.layout.slices()[block]] = 0
+            assert (policy.logits_and_values(without, None)[0] != policy.logits_and_values(seen, None)[0]).any()
+    for width in (games.game.layout.size, 2 * games.layout.size):
+        with pytest.raises(ValueError, match=rf"expected observations of shape \(B, {games.layout.size}\), not \(3, "):
+            policy.logits_and_values(torch.zeros(3, width), None)
+    stacked = spaces.Box(np.tile(low, 2), np.tile(high, 2), dtype=np.float32)
+    for other in (stacked, spaces.Box(low[1:], high[1:], dtype=np.float32), spaces.Dict({"observation": space})):
+        with pytest.raises(ValueError, match=f"expected observations as the games of <{name} for"):
+            SuitPolicy(other, actions, lambda _: 0.0, **suit_network(games.game))
 
 
 def test_compiled_code_in_bfloat16_has_nearly_the_same_gradients() -> None:

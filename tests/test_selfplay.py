@@ -176,6 +176,11 @@ def test_a_self_play_environment_has_the_games_spaces() -> None:
     np.testing.assert_array_equal(after, games.observations)
 
 
+def test_self_play_does_not_know_the_order_of_play() -> None:
+    with pytest.raises(ValueError, match="observation: expected 'position', not 'history'"):
+        self_play_env("pepper", 4, observation="history")
+
+
 def test_only_self_play_steps_the_games() -> None:
     env = self_play_env("pepper", 4)
     env.reset()

@@ -38,7 +38,8 @@ from training.suit_kernels import ROWS, SparseRows, SuitKernels, choose
 from trick_envs.agents.policy import ILLEGAL_LOGIT as ILLEGAL_LOGIT
 from trick_envs.engine.arguments import whole_number
 from trick_envs.engine.game import Game
-from trick_envs.engine.observation import scales
+from trick_envs.engine.observation import Layout, scales
+from trick_envs.engine.play_log import history_layout
 from trick_envs.engine.registry import load_game
 from trick_envs.engine.symmetry import by_suit
 from trick_envs.errors import InputError, InputTypeError, shown
@@ -189,6 +190,7 @@ class SuitColumns(torch.nn.Module):
 
     Args:
         game: the game.
+        layout: of the observation; ``None``: that of the position.
 
     Attributes:
         per_suit: C, how many numbers a suit has.
@@ -202,14 +204,15 @@ class SuitColumns(torch.nn.Module):
     factors: torch.Tensor
     names: torch.Tensor
 
-    def __init__(self, game: Game) -> None:
+    def __init__(self, game: Game, layout: Layout | None = None) -> None:
         super().__init__()
+        layout = layout or game.layout
         suits, ranks = len(game.deck.suits), len(game.deck.ranks)
         own: list[np.ndarray] = []  # each (suits, numbers): positions in the observation
         flags: list[np.ndarray] = []  # each (suits, cards): those of cards that are written as suit and rank
         rank_flags: list[np.ndarray] = []  # each (cards * ranks)
         others: list[np.ndarray] = []
-        for block, where in zip(game.layout, game.layout.slices().values(), strict=True):
+        for block, where in zip(layout, layout.slices().values(), strict=True):
             places = by_suit(block, game.deck)
             if places is None:
                 others.append(np.arange(where.start, where.stop))
@@ -229,7 +232,7 @@ class SuitColumns(torch.nn.Module):
         self.others = self.sizes[3]
         order = np.concatenate(sections)
         self.register_buffer("order", torch.from_numpy(order), persistent=False)
-        factors = torch.from_numpy(1.0 / scales(game.layout)[order])
+        factors = torch.from_numpy(1.0 / scales(layout)[order])
         self.register_buffer("factors", factors, persistent=False)
 
     def forward(self, observations: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -260,6 +263,10 @@ class SuitLayers(BaseFeaturesExtractor):
     Attributes:
         suits: number of suits.
         width: as given.
+
+    Raises:
+        ValueError: if observations have another shape than those of the games, with history or without: compiled code
+            would read elsewhere.
     """
 
     def __init__(self, observation_space: spaces.Box, game: str, num_players: int, width: int, depth: int) -> None:
@@ -267,7 +274,13 @@ class SuitLayers(BaseFeaturesExtractor):
         suits = len(loaded.deck.suits)
         super().__init__(observation_space, suits * width)
         self.suits, self.width = suits, width
-        self.columns = SuitColumns(loaded)
+        sizes = {(layout.size,): layout for layout in (loaded.layout, history_layout(loaded))}
+        if observation_space.shape not in sizes:
+            raise InputError(
+                f"suit_network: expected observations as the games of {loaded!r} give them, of shape "
+                f"{' or '.join(map(str, sizes))}, not {observation_space.shape}: not stacked, and not in a dict"
+            )
+        self.columns = SuitColumns(loaded, sizes[observation_space.shape])
         self.first = torch.nn.Linear(self.columns.per_suit, width)
         self.from_others = torch.nn.Linear(self.columns.others, width, bias=False)
         self.own = torch.nn.ModuleList(torch.nn.Linear(width, width) for _ in range(depth - 1))

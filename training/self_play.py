@@ -99,6 +99,8 @@ def self_play_env(
         ValueError, TypeError: for arguments that are not allowed; says what is.
     """
     games = BatchEnv(game, num_envs, num_players, num_deals, reward, **options)
+    if games.knows_order:
+        raise InputError("observation: expected 'position', not 'history', which self-play does not know")
     if isinstance(reward_scale, bool) or not isinstance(reward_scale, (int, float)) or not 0 < reward_scale < np.inf:
         raise InputError(f"reward_scale: expected a number above 0, not {shown(reward_scale)}")
     run_seed = secrets.randbelow(MAX_RUN_SEED + 1) if seed is None else seed

@@ -20,6 +20,8 @@ import numpy.typing as npt
 import torch
 from numba.extending import overload
 
+from trick_envs.errors import InputError
+
 Gradients: TypeAlias = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
 ROWS = 4096  # at most, at a time while learning: calls take no time beside computing, and memory stays small
 LEAST = 20_000  # units of a layer, of all rows, for a thread of its own: with fewer, it takes as long to hand them over
@@ -129,6 +131,10 @@ class SuitKernels:
     def sparse(self, observations: torch.Tensor, wanted: npt.NDArray[np.bool_] | None = None) -> SparseRows:
         """Reads observations, ``(B, D) int8``, once for many calls; ``wanted``: of these rows alone, ``(B,)``."""
         inputs = self.inputs
+        if observations.shape[1:] != inputs.places.shape:  # compiled code checks no bounds
+            raise InputError(
+                f"SuitPolicy: expected observations of shape (B, {len(inputs.places)}), not {tuple(observations.shape)}"
+            )
         found = _find_inputs(
             observations.numpy(), np.ones(len(observations), np.bool_) if wanted is None else wanted,
             inputs.places, inputs.columns, inputs.cards, inputs.factors, self.suits, inputs.ranks, inputs.cards_at,
