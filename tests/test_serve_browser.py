@@ -664,6 +664,22 @@ def test_a_number_says_what_it_means_by_a_tap(open_page, address):
     expect(page.locator("#message")).to_contain_text("With more acorns the strongest card takes the trick")
 
 
+def test_what_the_table_shows_is_told_once_and_in_one_place(open_page, address):
+    """Once plates and facts told the same sentence twice, and "led" and "no vote" stood beside no card."""
+    page = open_page()
+    short_game(page, address)
+    named = """[...document.querySelectorAll("#table .tip")].map((one) => [one.ariaLabel, one.title])"""
+    told = dict(page.evaluate(named))
+    assert told["Ben"].startswith("Ben has 0 points in this match")
+    assert told["acorns 0"].startswith("Votes in this trick: acorns 0")
+    expect(page.locator("#score tr[aria-current=true]")).to_contain_text("You")
+    expect(page.get_by_role("complementary", name="Score")).to_be_visible()
+    page.evaluate(LAID, {"led": 1, "taking": 1, "remarks": [[2, "no vote"]]})
+    laid = page.evaluate("[...document.querySelectorAll('.laid')].map((one) => one.ariaLabel.split(', ').slice(1))")
+    assert sorted(laid) == [["Ben", "led", "takes"], ["Cleo", "no vote"], ["you"]]
+    assert page.locator(".pill:not([aria-hidden])").count() == 0
+
+
 def test_two_tabs_play_two_games(open_page, address):
     one, other = open_page(), open_page()
     short_game(one, address)

@@ -101,7 +101,7 @@ export class Table {
     if (one.note) children.push(h("small", {}, one.bar && one.suit ? h("span", { class: "of" }, said("page.share", { part: one.bar[0], whole: one.bar[1] })) : null, h("span", {}, one.note)));
     if (one.line) children.push(this.stations(one));
     return one.about
-      ? h("button", { type: "button", class: [...classes, "tip"], title: one.about, "aria-label": `${[one.label, one.suit ? about.suits[one.suit] : "", one.value].filter(Boolean).join(" ")} ${one.about}`.trim(), onclick: (event) => this.explain(event, one.about) }, ...children)
+      ? h("button", { type: "button", class: [...classes, "tip"], title: one.about, "aria-label": [one.label, one.suit ? about.suits[one.suit] : "", one.value].filter(Boolean).join(" ") || null, onclick: (event) => this.explain(event, one.about) }, ...children)
       : h("div", { class: classes }, ...children);
   }
 
@@ -121,7 +121,7 @@ export class Table {
     const you = frame.names[seat] === said("words.you");
     const seen = seat === frame.table.bottom ? [] : one.hand.filter((kind) => kind !== null);
     const hidden = one.hand.length - seen.length;
-    return h("button", { type: "button", class: ["plate", "tip", seat === frame.acting && "acts", frame.table.winners.includes(seat) && "won"], "data-seat": seat, title: one.about, "aria-label": `${sentence(frame.names[seat])}${said("words.end")}${one.about}`, onclick: (event) => this.explain(event, one.about) },
+    return h("button", { type: "button", class: ["plate", "tip", seat === frame.acting && "acts", frame.table.winners.includes(seat) && "won"], "data-seat": seat, title: one.about, "aria-label": sentence(frame.names[seat]), onclick: (event) => this.explain(event, one.about) },
       h("span", { class: "who" }, avatar(you ? "you" : seat), h("b", {}, sentence(frame.names[seat])), one.dealer ? h("i", { class: "dealer", title: said("page.dealer") }, said("page.dealer_letter")) : null, h("b", { class: "points" }, signed(frame.scores[seat]))),
       h("span", { class: "second" }, seat !== frame.table.bottom && hidden ? h("span", { class: "held" }, `${hidden}`) : null, ...one.facts.flatMap((fact) => [this.fact(fact), " "])),
       seen.length ? h("span", { class: "chips open" }, ...seen.map((kind) => chip(about, kind))) : null);
@@ -141,10 +141,12 @@ export class Table {
     const cards = table.trick.filter(([who]) => who === seat);
     const remark = table.remarks.find(([who]) => who === seat)?.[1];
     const above = seat === table.led ? said("page.led") : remark;
+    const takes = seat === table.taking && cards.length ? said("page.takes") : null;
+    const label = (kind) => [said("page.card_of", { card: about.cards[kind].words, name: frame.names[seat] }), above, takes].filter(Boolean).join(said("words.comma"));
     return h("div", { class: ["spot", seat === frame.acting && !cards.length && "next", seat === table.taking && "takes"], "data-seat": seat },
-      ...cards.map(([, kind]) => h("span", { class: "laid", "data-key": `${seat}.${kind}`, role: "img", "aria-label": said("page.card_of", { card: about.cards[kind].words, name: frame.names[seat] }) }, cardImage(about, kind))),
-      above ? h("span", { class: ["pill", seat === table.led && "led"] }, above) : null,
-      seat === table.taking && cards.length ? h("span", { class: "pill takes" }, said("page.takes")) : null);
+      ...cards.map(([, kind]) => h("span", { class: "laid", "data-key": `${seat}.${kind}`, role: "img", "aria-label": label(kind) }, cardImage(about, kind))),
+      above ? h("span", { class: ["pill", seat === table.led && "led"], "aria-hidden": "true" }, above) : null,
+      takes ? h("span", { class: "pill takes", "aria-hidden": "true" }, takes) : null);
   }
 
   /** Puts plates and cards where they belong at this size. */

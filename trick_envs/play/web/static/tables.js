@@ -13,7 +13,7 @@ export function tableOf(heads, rows, style = null) {
 
 /** The points of every seat, of the match and of some deals. `rows`: by seat its class and what stands in front; `first`: the number of the first deal. */
 export function pointsTable(head, rows, scores, deals, first = 1) {
-  return tableOf([[head], [said("page.match")], ...deals.map((_, index) => [`${first + index}`])], rows.map(([style, ...name], seat) => h("tr", { class: style },
+  return tableOf([[head], [said("page.match")], ...deals.map((_, index) => [`${first + index}`])], rows.map(([style, ...name], seat) => h("tr", { class: style, "aria-current": style?.includes("acts") && "true" },
     h("th", { scope: "row" }, ...name),
     h("td", { class: "number total" }, signed(scores[seat])),
     ...deals.map((points) => h("td", { class: "number" }, signed(points[seat]))))));
