@@ -1783,6 +1783,7 @@ def test_a_review_lists_mistakes_jumps_to_them_and_lets_one_try_again(open_page,
     page.get_by_role("button", name="Try again").first.click()
     expect(page.locator("#hand.ready")).to_be_visible()
     expect(page.locator("#retry")).to_contain_text("Which card is better?")
+    expect(page.locator("#hand .legal:focus")).to_have_count(1)
     names = page.evaluate("viewer.about.cards.map((card) => card.name)")
     assert names[worst["best"]] not in page.locator("#retry").inner_text()
     page.locator(f"#hand [data-card='{names[worst['best']]}']").click()
