@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -157,6 +158,52 @@ def test_large_batches_have_few_shapes() -> None:
         assert len(set(found)) == len(found) > len(whole) - GRAIN * len(batches)
         assert set(found) <= set(whole)
     assert set(np.concatenate(passes[0])) != set(np.concatenate(passes[1]))
+
+
+@pytest.mark.parametrize("fraction", [0.1, 0.4, 0.9])
+def test_samples_are_drawn_with_their_probabilities_and_weighted_by_the_inverse(fraction: float) -> None:
+    model = make_model()
+    rolled_out(model)
+    buffer = model.rollout_buffer
+    chances = buffer.chances(fraction, vf_coef=0.5)
+    passes = [np.concatenate(buffer.order(256, chances)) for _ in range(400)]
+    assert chances.mean() == pytest.approx(fraction)
+    assert 0 < chances.min() < chances.max() <= 1
+    assert (chances == 1).any() == (fraction > 0.2)
+    found = np.zeros(len(buffer._chosen))
+    for rows in passes:
+        assert len(set(rows)) == len(rows) == pytest.approx(fraction * len(chances), abs=1)
+        found[rows] += 1 / len(passes)
+    np.testing.assert_allclose(found[buffer.ready], chances, atol=0.15)
+    assert found.sum() == pytest.approx(found[buffer.ready].sum())
+    weights = buffer.batch(chances).weights.numpy()
+    np.testing.assert_allclose(weights[buffer.ready] * chances, 1, rtol=1e-6)
+    advantages = buffer.batch().advantages.numpy()
+    for numbers in (advantages, np.abs(advantages), np.ones(len(weights))):
+        sums = [(weights * numbers)[rows].sum() for rows in passes]
+        error = np.std(sums) / np.sqrt(len(sums))
+        assert np.mean(sums) == pytest.approx(numbers[buffer.ready].sum(), abs=4 * error + 1e-2)
+
+
+def test_gradients_of_a_third_of_the_samples_are_nearer_to_all_than_those_of_any_third() -> None:
+    model = make_model()
+    rolled_out(model)
+    buffer, kernels, clip = model.rollout_buffer, model.policy.compiled, LossWeights(0.2, np.inf, 0.5, 0.01)
+
+    def gradients(chances: np.ndarray | None) -> np.ndarray:
+        (rows,) = buffer.order(None, chances)
+        batch = buffer.batch(chances).rows(rows)
+        batch = batch._replace(observations=kernels.sparse(batch.observations))
+        with ThreadPoolExecutor(1) as pool:
+            model._gradients(kernels, batch, clip, pool)
+        return np.concatenate([weight.grad.numpy().ravel() for weight in kernels.weights])
+
+    whole, third = gradients(buffer.chances(1, 0.5)), buffer.chances(1 / 3, 0.5)
+    errors = [
+        np.mean([np.square(gradients(chances) - whole).sum() for _ in range(20)])
+        for chances in (third, np.full(len(third), 1 / 3))
+    ]
+    assert errors[0] < 0.5 * errors[1]
 
 
 def test_a_self_play_environment_has_the_games_spaces() -> None:
@@ -345,6 +392,7 @@ UPDATES = {
 def test_an_update_is_that_of_sb3(change: dict[str, Any]) -> None:
     """From the same samples in the same order come the same weights and the same log."""
     model = make_model(n_epochs=3, ent_coef=0.05, clip_range=0.1, **change)
+    model.update_fraction = 1.0
     rolled_out(model)
     begun = {key: value.clone() for key, value in model.policy.state_dict().items()}
     optimizer = copy.deepcopy(model.policy.optimizer.state_dict())
@@ -428,24 +476,29 @@ def test_compiled_gradients_are_those_of_the_loss(clip_range_vf: float) -> None:
     old, advantages, returns = (torch.randn(rows, generator=generator) for _ in range(3))
     batch = Batch(
         torch.zeros(rows, 0, dtype=torch.int8), masks, chosen, masked(before).gather(1, chosen[:, None]).squeeze(1),
-        old, advantages, returns,
+        old, advantages, returns, torch.rand(rows, generator=generator) * 3,
     )  # fmt: skip
     weights = LossWeights(clip_range=0.2, clip_range_vf=clip_range_vf, vf_coef=0.5, ent_coef=0.03)
     logits.requires_grad_(), values.requires_grad_()
     log_probs = masked(logits)
     log_ratio = log_probs.gather(1, chosen[:, None]).squeeze(1) - batch.log_probs
     ratio = log_ratio.exp()
-    policy_loss = -torch.min(advantages * ratio, advantages * ratio.clamp(0.8, 1.2)).mean()
+    total = float(batch.weights.sum())
+
+    def mean(numbers: torch.Tensor) -> torch.Tensor:
+        return (batch.weights * numbers).sum() / total
+
+    policy_loss = -mean(torch.min(advantages * ratio, advantages * ratio.clamp(0.8, 1.2)))
     moved = values.squeeze(1) - old
-    value_loss = torch.nn.functional.mse_loss(old + moved.clamp(-clip_range_vf, clip_range_vf), returns)
-    entropy_loss = (log_probs.exp() * log_probs).sum(1).mean()
+    value_loss = mean((old + moved.clamp(-clip_range_vf, clip_range_vf) - returns) ** 2)
+    entropy_loss = mean((log_probs.exp() * log_probs).sum(1))
     loss = policy_loss + 0.5 * value_loss + 0.03 * entropy_loss
-    expected = [policy_loss, value_loss, entropy_loss, (ratio - 1 - log_ratio).mean(),
-                ((ratio - 1).abs() > 0.2).float().mean()]  # fmt: skip
+    clipped = ((ratio - 1).abs() > 0.2).float()
+    expected = [policy_loss, value_loss, entropy_loss, mean(ratio - 1 - log_ratio), mean(clipped)]
     gradients = torch.autograd.grad(loss, (logits, values))
     parts = [
         gradients_of_loss(logits[part].detach(), values[part].detach(), Batch(*(column[part] for column in batch)),
-                          weights, rows)
+                          weights, total)
         for part in (slice(0, 150), slice(150, rows))
     ]  # fmt: skip
     to_logits, to_values, figures = (list(each) for each in zip(*parts, strict=True))

@@ -54,6 +54,13 @@ class RunConfig(BaseModel):
     n_steps: Positive = Field(64, description="decisions per game between two updates")
     batch_size: Annotated[int, Field(ge=2)] = Field(2048, description="samples per minibatch")
     n_epochs: Positive = Field(1, description="passes over the samples per update")
+    update_fraction: float = Field(
+        1 / 3,
+        gt=0.0,
+        le=1.0,
+        description="how many of the samples are learned from in a pass on a CPU: those that matter most are the "
+        "likeliest, and weights make up for it",
+    )
     learning_rate: float = Field(4e-3, gt=0.0, le=1.0, description="at the start")
     final_learning_rate: float = Field(4e-4, ge=0.0, le=1.0, description="at the end of a linear schedule")
     ent_coef: float = Field(0.1, ge=0.0, description="weight of the entropy bonus, at the start")

@@ -75,6 +75,7 @@ class Batch(NamedTuple):
         values: ``(B,) float32``: the network's, when they were chosen.
         advantages: ``(B,) float32``, as the loss uses them.
         returns: ``(B,) float32``.
+        weights: ``(B,) float32``: how many decisions each stands for, itself among them.
     """
 
     observations: torch.Tensor | SparseRows
@@ -84,6 +85,7 @@ class Batch(NamedTuple):
     values: torch.Tensor
     advantages: torch.Tensor
     returns: torch.Tensor
+    weights: torch.Tensor
 
     def rows(self, rows: npt.NDArray[np.int64]) -> Batch:
         """Some rows, by number."""
@@ -100,7 +102,7 @@ class Batch(NamedTuple):
 
 
 def gradients_of_loss(
-    logits: torch.Tensor, values: torch.Tensor, batch: Batch, weights: LossWeights, samples: int
+    logits: torch.Tensor, values: torch.Tensor, batch: Batch, weights: LossWeights, samples: float
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """The gradients of the loss with respect to what the network says.
 
@@ -109,7 +111,7 @@ def gradients_of_loss(
         values: ``(B, 1)``.
         batch: the decisions.
         weights: of the loss.
-        samples: of the whole minibatch, of whose loss this is a part.
+        samples: the sum of the decisions' weights in the whole minibatch, of whose loss this is a part.
 
     Returns:
         the gradients, and ``(5,) float64``: what these decisions add to the means of ``FIGURES``.
@@ -125,19 +127,18 @@ def gradients_of_loss(
 @numba.njit(cache=True, nogil=True)
 def loss_gradients(
     logits: Any, values: Any, masks: Any, actions: Any, old_log_probs: Any, old_values: Any, advantages: Any,
-    returns: Any, clip_range: float, clip_range_vf: float, vf_coef: float, ent_coef: float, samples: int,
-    to_logits: Any, to_values: Any,
+    returns: Any, sample_weights: Any, clip_range: float, clip_range_vf: float, vf_coef: float, ent_coef: float,
+    samples: float, to_logits: Any, to_values: Any,
 ) -> npt.NDArray[np.float64]:  # fmt: skip
     """Writes the gradients to ``to_logits`` and ``to_values``; returns the sums of the figures.
 
-    Everything is divided by ``samples``.
+    Every decision counts by its weight, and everything is divided by ``samples``.
     """
     rows, size = logits.shape
     figures = np.zeros(5)
     legal, probs, log_probs = np.empty(size, np.int64), np.empty(size, np.float32), np.empty(size, np.float32)
-    part = 1.0 / samples
     for row in range(rows):
-        count, highest = 0, np.float32(-np.inf)
+        part, count, highest = sample_weights[row] / samples, 0, np.float32(-np.inf)
         for action in range(size):
             to_logits[row, action] = 0.0
             if masks[row, action] != 0:

@@ -58,6 +58,7 @@ _NOT_FOR_LOAD = "policy", "args", "kwargs", "_init_setup_model"
 LARGE = 512  # rows of a minibatch
 WAITING, LAST = -1, -2  # instead of the row of the seat's next decision: not made yet; the match has ended
 THREADS = 2  # that share a minibatch on a CPU
+FLOOR = 0.25  # what every sample's probability to be learned from has besides its gradient's, in parts of their mean
 NUMBERS: dict[str, tuple[float, float, str]] = {  # arguments of SelfPlayPPO: from, to, and what they may be instead
     "learning_rate": (0, np.inf, "a schedule"), "clip_range": (0, np.inf, "a schedule"),
     "ent_coef": (-np.inf, np.inf, "a schedule"), "gamma": (0, 1, ""), "gae_lambda": (0, 1, ""),
@@ -433,6 +434,29 @@ class SelfPlayBuffer(MaskableRolloutBuffer):
         self.advantages = self._advantage[self.ready]
         self.returns = self.values + self.advantages
 
+    def chances(self, fraction: float, vf_coef: float) -> npt.NDArray[np.float64] | None:
+        """Probabilities with which samples are drawn for a pass, so that few teach nearly as much as all.
+
+        With the inverse of its probability as the weight of each, the sum of the gradients of those that are drawn is,
+        on average, the sum of all. It varies least if they are drawn in proportion to the lengths of their gradients
+        (Katharopoulos and Fleuret 2018). Of these we know a part: the gradient by the logits is about the normalised
+        advantage times ``1 - p`` for an action of probability ``p``, that by the value ``2 * vf_coef`` times the
+        advantage.
+
+        Args:
+            fraction: of the samples, in a pass.
+            vf_coef: weight of the value's loss.
+
+        Returns:
+            ``(samples,)``, more than 0, at most 1; their mean is ``fraction``. ``None``: all are in every pass.
+        """
+        fraction = max(fraction, 1 / len(self.ready))
+        if fraction == 1:
+            return None
+        scale, surprise = self.advantages.std() + 1e-8, 1 - np.exp(self.log_probs)
+        lengths = np.abs(self.advantages) * np.hypot(surprise / scale, 2 * vf_coef)
+        return _chances(lengths + FLOOR * lengths.mean() + 1e-8, fraction)
+
     @property
     def observations(self) -> npt.NDArray[np.int8]:
         """Of all samples, ``(samples, D)``, in the order of ``advantages`` and the like."""
@@ -443,27 +467,38 @@ class SelfPlayBuffer(MaskableRolloutBuffer):
         """Of all samples, ``(samples, A)``."""
         return self._masks[self.ready]
 
-    def batch(self, kernels: SuitKernels | None = None) -> Batch:
-        """All rows on the device; ``order`` says which of them are samples. With kernels, observations are sparse."""
+    def batch(self, chances: npt.NDArray[np.float64] | None = None) -> Batch:
+        """All rows on the device, with the weights of samples that are drawn with ``chances``.
+
+        ``order`` says which rows are samples.
+        """
         used = self._new + self._carried
+        weight = np.ones(used, np.float32)
+        if chances is not None:
+            weight[self.ready] = 1 / chances
         columns = (
             self._seen, self._masks, self._chosen, self._log_prob, self._value, self._advantage,
-            self._value + self._advantage,
+            self._value + self._advantage, weight,
         )  # fmt: skip
-        batch = Batch(*(torch.from_numpy(column[:used]).to(self.device) for column in columns))
-        if kernels is None:
-            return batch
-        seen = cast(torch.Tensor, batch.observations)
-        return batch._replace(observations=kernels.sparse(seen, self._next[:used] != WAITING))
+        return Batch(*(torch.from_numpy(column[:used]).to(self.device) for column in columns))
 
-    def order(self, batch_size: int | None = None) -> list[npt.NDArray[np.int64]]:
-        """The rows of all samples once, in random order, in batches of nearly equal size, about ``batch_size``.
+    def order(
+        self, batch_size: int | None = None, chances: npt.NDArray[np.float64] | None = None
+    ) -> list[npt.NDArray[np.int64]]:
+        """The rows of a pass in random order, in batches of nearly equal size, each for about ``batch_size`` samples.
+
+        Without ``chances`` every sample is in one of them. With these, a sample is in the pass with its probability,
+        and the batches are as many.
 
         Large batches have a multiple of ``GRAIN`` rows, since code for matrix products is made at run time for each of
         their shapes. The rest, less than ``GRAIN`` rows for each batch, is then left out, each time something else.
         """
-        rows = self.rng.permutation(self.ready)
-        batches = 1 if batch_size is None else max(1, round(len(rows) / batch_size))
+        places = self.rng.permutation(len(self.ready))
+        if chances is not None:  # by systematic sampling: as many each time
+            marks = np.floor(np.cumsum(chances[places]) + self.rng.random())
+            places = places[np.diff(marks, prepend=0.0) > 0]
+        rows = self.ready[places]
+        batches = 1 if batch_size is None else max(1, min(round(len(self.ready) / batch_size), len(rows)))
         size = len(rows) // batches
         if batches > 1 and size >= LARGE:
             rows = rows[: size // GRAIN * GRAIN * batches]
@@ -473,7 +508,7 @@ class SelfPlayBuffer(MaskableRolloutBuffer):
         """SB3's way to get all samples once, in the order of ``order``."""
         whole = self.batch()
         for rows in self.order(batch_size):
-            observations, masks, actions, log_probs, values, advantages, returns = whole.rows(rows)
+            observations, masks, actions, log_probs, values, advantages, returns, _ = whole.rows(rows)
             yield MaskableRolloutBufferSamples(
                 cast(torch.Tensor, observations).float(), actions, values, log_probs, advantages, returns, masks
             )
@@ -537,6 +572,13 @@ def _estimate(
             advantage[row] = step + gamma * gae_lambda * advantage[after]
 
 
+def _chances(lengths: npt.NDArray[Any], fraction: float) -> npt.NDArray[Any]:
+    """Probabilities in proportion to ``lengths``, but at most 1, whose mean is ``fraction``, which is less."""
+    longest = np.sort(lengths.astype(np.float64))[::-1]
+    factors = (fraction * len(lengths) - np.arange(len(lengths))) / np.cumsum(longest[::-1])[::-1]
+    return np.minimum(factors[np.argmax(factors * longest < 1)] * lengths, 1.0)
+
+
 # --- the algorithm ------------------------------------------------------------------------------------------------
 
 
@@ -554,6 +596,8 @@ class SelfPlayPPO(MaskablePPO):
     Attributes:
         threads: that share every batch of ``SuitPolicy`` on a CPU; the weights depend on their number, but not on that
             of the cores.
+        update_fraction: of the samples, that ``SuitPolicy`` learns from in every pass on a CPU: those with the largest
+            gradients are the likeliest, and weights make up for it (``SelfPlayBuffer.chances``). 1 is SB3's update.
         games: the environment, without wrappers.
         made_with: the config of its run, if it has one.
 
@@ -567,6 +611,7 @@ class SelfPlayPPO(MaskablePPO):
     _last_obs: Any
     policy_aliases: ClassVar[dict[str, type[BasePolicy]]] = {**MaskablePPO.policy_aliases, "SuitPolicy": SuitPolicy}
     threads: int = THREADS
+    update_fraction: float = 1 / 3
     games: SelfPlayVecEnv
     ent_coef_schedule: Callable[[float], float] | None = None
     between_updates: bool = True
@@ -753,11 +798,17 @@ class SelfPlayPPO(MaskablePPO):
         self._update_learning_rate(policy.optimizer)
         clip_range_vf = np.inf if self.clip_range_vf is None else self.clip_range_vf(left)
         weights = LossWeights(self.clip_range(left), clip_range_vf, self.vf_coef, self.ent_coef)
-        samples, passes, go_on = buffer.batch(kernels), [], True
+        chances = buffer.chances(self.update_fraction, self.vf_coef)
+        orders = [buffer.order(self.batch_size, chances) for _ in range(self.n_epochs)]
+        samples, passes, go_on = buffer.batch(chances), [], True
+        wanted = np.zeros(len(samples.actions), np.bool_)
+        wanted[np.concatenate([rows for order in orders for rows in order])] = True
+        seen = cast(torch.Tensor, samples.observations)
+        samples = samples._replace(observations=kernels.sparse(seen, wanted))
         with self._team() as pool:
-            for epoch in range(self.n_epochs):
+            for epoch, order in enumerate(orders):
                 figures = []
-                for rows in buffer.order(self.batch_size):
+                for rows in order:
                     figures.append(self._gradients(kernels, samples.rows(rows), weights, pool))
                     approx_kl = float(figures[-1][FIGURES.index("approx_kl")])
                     if self.target_kl is not None and approx_kl > 1.5 * self.target_kl:
@@ -786,14 +837,15 @@ class SelfPlayPPO(MaskablePPO):
 
     def _gradients(self, kernels: SuitKernels, batch: Batch, weights: LossWeights, pool: Executor) -> torch.Tensor:
         """The gradients of a minibatch, for the optimizer; returns the means of ``FIGURES``."""
-        policy, size = cast(SuitPolicy, self.policy), len(batch.actions)
-        if self.normalize_advantage:
-            scaled = (batch.advantages - batch.advantages.mean()) / (batch.advantages.std() + 1e-8)
-            batch = batch._replace(advantages=scaled)
+        policy, size, samples = cast(SuitPolicy, self.policy), len(batch.actions), float(batch.weights.sum())
+        if self.normalize_advantage and size > 1:
+            shifted = batch.advantages - (batch.weights * batch.advantages).sum() / samples
+            deviation = ((batch.weights * shifted**2).sum() / (samples - 1)).sqrt()
+            batch = batch._replace(advantages=shifted / (deviation + 1e-8))
         precision = policy.precision
 
         def learned(part: Batch) -> tuple[list[torch.Tensor], torch.Tensor]:
-            of_loss = partial(gradients_of_loss, batch=part, weights=weights, samples=size)
+            of_loss = partial(gradients_of_loss, batch=part, weights=weights, samples=samples)
             return kernels.gradients(cast(SparseRows, part.observations), precision, of_loss)
 
         gradients, figures = zip(*pool.map(learned, batch.parts(policy.parts_of(size, self.threads))), strict=True)
