@@ -55,11 +55,11 @@ class RunConfig(BaseModel):
     batch_size: Annotated[int, Field(ge=2)] = Field(2048, description="samples per minibatch")
     n_epochs: Positive = Field(1, description="passes over the samples per update")
     update_fraction: float = Field(
-        1 / 3,
+        0.5,
         gt=0.0,
         le=1.0,
-        description="how many of the samples are learned from in a pass on a CPU: those that matter most are the "
-        "likeliest, and weights make up for it",
+        description="how many of the samples are learned from in a pass on a CPU: those with the largest gradients are "
+        "the likeliest, and weights make up for it",
     )
     learning_rate: float = Field(4e-3, gt=0.0, le=1.0, description="at the start")
     final_learning_rate: float = Field(4e-4, ge=0.0, le=1.0, description="at the end of a linear schedule")

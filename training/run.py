@@ -176,11 +176,8 @@ def new_model(config: RunConfig, games: SelfPlayVecEnv, folder: Path | None = No
         seed=config.seed,
         device=config.device,
     )
-    model.threads, model.update_fraction, model.made_with = (
-        config.threads,
-        config.update_fraction,
-        config.model_dump(),
-    )
+    model.threads, model.update_fraction = config.threads, config.update_fraction
+    model.made_with = config.model_dump()
     if config.init_from is not None:
         try:
             load_initial(model, config.init_from, config.make_game())

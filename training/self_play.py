@@ -611,7 +611,7 @@ class SelfPlayPPO(MaskablePPO):
     _last_obs: Any
     policy_aliases: ClassVar[dict[str, type[BasePolicy]]] = {**MaskablePPO.policy_aliases, "SuitPolicy": SuitPolicy}
     threads: int = THREADS
-    update_fraction: float = 1 / 3
+    update_fraction: float = 0.5
     games: SelfPlayVecEnv
     ent_coef_schedule: Callable[[float], float] | None = None
     between_updates: bool = True
