@@ -380,7 +380,7 @@ def _find_inputs(
     """
     rows, size = observations.shape
     begins = np.empty(rows + 1, np.int64)
-    room = 64 * rows + most  # grows where that is not enough
+    room = 64 * np.count_nonzero(wanted) + most  # grows where that is not enough
     suit, column, value = np.empty(room, np.uint8), np.empty(room, np.uint32), np.empty(room, np.float32)
     positions, flags, rank_flags = np.empty(size + 1, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
     end = 0
