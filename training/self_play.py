@@ -597,8 +597,8 @@ class SelfPlayPPO(MaskablePPO):
         threads: that share every batch of ``SuitPolicy`` on a CPU; the weights depend on their number, but not on that
             of the cores.
         update_fraction: of the samples, that ``SuitPolicy`` learns from in every pass on a CPU: those with the largest
-            gradients are the likeliest, and weights make up for it (``SelfPlayBuffer.chances``). A minibatch has so much
-            fewer rows than ``batch_size``. 1 is SB3's update.
+            gradients are the likeliest, and weights make up for it (``SelfPlayBuffer.chances``). A minibatch has that
+            fraction of ``batch_size`` as rows. 1 is SB3's update.
         games: the environment, without wrappers.
         made_with: the config of its run, if it has one.
 
