@@ -273,10 +273,8 @@ class ExactCheckpoint(_BetweenUpdates):
         Raises:
             ValueError: if the file is no exact checkpoint, or of other games.
         """
-        path, told = (
-            checked_path(path, "path"),
-            "expected a checkpoint of ExactCheckpoint; this is another file, or it is damaged",
-        )
+        path = checked_path(path, "path")
+        told = "expected a checkpoint of ExactCheckpoint; this is another file, or it is damaged"
         try:
             with zipfile.ZipFile(path) as archive:
                 if archive.testzip() is not None:

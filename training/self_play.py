@@ -451,7 +451,7 @@ class SelfPlayBuffer(MaskableRolloutBuffer):
             ``(samples,)``, more than 0, at most 1; their mean is ``fraction``. ``None``: all are in every pass.
         """
         fraction = max(fraction, 1 / len(self.ready))
-        if fraction == 1:
+        if fraction >= 1:
             return None
         scale, surprise = self.advantages.std() + 1e-8, 1 - np.exp(self.log_probs)
         lengths = np.abs(self.advantages) * np.hypot(surprise / scale, 2 * vf_coef)
