@@ -2054,10 +2054,12 @@ def test_a_late_space_presses_no_button_of_a_result_that_has_just_opened(open_pa
 
 
 def test_the_result_can_be_closed_and_opened_again(open_page, address):
-    """Once ``See the table`` took review and rematch away until a reload."""
+    """Once ``See the table`` took review and rematch away until a reload. Hints are for a match that goes on."""
     page = open_page()
     short_game(page, address)
+    expect(page.locator("#show-hints")).to_be_visible()
     play_to_the_end(page, lambda: page.locator("#hand .legal").first.click())
+    expect(page.locator("#show-hints")).to_be_hidden()
     for close in (
         lambda: page.keyboard.press("Escape"),
         lambda: page.get_by_role("button", name="See the table").click(),
@@ -2066,6 +2068,9 @@ def test_the_result_can_be_closed_and_opened_again(open_page, address):
         expect(page.locator("#summary")).to_be_hidden()
         page.locator("#show-result").click()
         expect(page.get_by_role("button", name="Review my game")).to_be_visible()
+    page.reload()
+    expect(page.get_by_role("button", name="Review my game")).to_be_visible()
+    expect(page.locator("#show-hints")).to_be_hidden()
 
 
 @pytest.mark.parametrize("size", [PHONE, SCREENS["landscape"]], ids=["upright", "on its side"])

@@ -6,7 +6,7 @@ import { $, ask, h, onDrop, said, sentence, signed, speaker, stopped, sure } fro
 import { beginLessons, coach, endLesson, learning, teach, teachDecision, teachTrick, tryCard } from "./learn.js";
 import { keyAction, SPEEDS } from "./logic.js";
 import { bringPolicy, chosen, drawStart, fillForm, forgetPolicy, remembered, showForm } from "./newgame.js";
-import { dealOver, lookBack, matchOver, renderScore, showDeal, showLink } from "./results.js";
+import { dealOver, lookBack, matchOver, renderScore, showDeal, showEnded, showLink } from "./results.js";
 import { fillRules, guideOf } from "./rules.js";
 import { hear, sound, toggleSound } from "./sound.js";
 import { gameOf, state, wait } from "./state.js";
@@ -164,8 +164,7 @@ async function enter(reply) {
   beginLessons();
   $("coach").hidden = !learning() || about.over;
   $("coach").replaceChildren();
-  $("stop").disabled = about.over;
-  $("show-result").hidden = !about.over;
+  showEnded(about.over);
   if (!about.watching) showForm();
   if (about.notice) say(sentence(about.notice));
   await showFrames(reply.frames, null, about);

@@ -88,6 +88,12 @@ export function dealOver(last) {
   return over;
 }
 
+/** Buttons of a match that is over, or goes on. */
+export function showEnded(over) {
+  $("stop").disabled = $("show-hints").hidden = over;
+  $("show-result").hidden = !over;
+}
+
 /** The end of a match: who has won, and what can be done now. It can be opened again as long as the match is shown. */
 export function matchOver({ guarded, again, learning, whole, more }) {
   const { about, frame } = state;
@@ -95,8 +101,7 @@ export function matchOver({ guarded, again, learning, whole, more }) {
   const won = winners?.includes(about.seat);
   const title = said(winners === null ? "result.ended" : won ? (winners.length > 1 && !about.teams ? "result.you_share" : "result.you_win") : "result.over");
   const note = winners === null ? said("result.all_open") : won ? "" : said(winners.length > 1 ? "result.win" : "result.wins", { names: new Intl.ListFormat(document.documentElement.lang).format(winners.map((seat) => sentence(frame.names[seat]))) });
-  $("show-result").hidden = false;
-  $("stop").disabled = true;
+  showEnded(true);
   $("prompt").textContent = sentence(winners === null ? said("result.ended_told") : frame.prompt);
   const button = (text, action, primary = false) => h("button", { type: "button", class: primary ? "primary" : null, autofocus: primary, onclick: () => guarded(action) }, text);
   open(() => $("show-result").focus(),
