@@ -54,7 +54,7 @@ from trick_envs.matches.loop import NOBODY, choose_actions
 from trick_envs.matches.seating import seatings
 from trick_envs.parallel.threads import usable_cores
 
-_NOT_FOR_LOAD = "policy", "args", "kwargs", "_init_setup_model"
+_NOT_FOR_LOAD = "policy", "args", "kwargs", "_init_setup_model"  # of the arguments of the constructor
 LARGE = 512  # rows of a minibatch
 WAITING, LAST = -1, -2  # instead of the row of the seat's next decision: not made yet; the match has ended
 THREADS = 2  # that share a minibatch on a CPU
@@ -909,18 +909,14 @@ def _check_settings(given: dict[str, Any]) -> None:
     for name in ("rollout_buffer_class", "rollout_buffer_kwargs"):
         if given.get(name) is not None:
             raise InputError(f"{name}: expected None: SelfPlayPPO has a buffer of its own, with returns per seat")
-    for name in ("n_steps", "batch_size", "n_epochs", "stats_window_size"):
-        number = given.get(name)
+    for name in [name for name in ("n_steps", "batch_size", "n_epochs", "stats_window_size") if name in given]:
+        number = given[name]
         least = 2 if name == "batch_size" and given.get("normalize_advantage") else 1
-        if name in given and (number is not None or name != "batch_size"):
+        if number is not None or name != "batch_size":
             whole_number(number, least, np.inf, name)
-    for name, (lowest, most, instead) in NUMBERS.items():
-        number = given.get(name)
-        if (
-            name not in given
-            or (instead == "a schedule" and callable(number))
-            or (instead == "None" and number is None)
-        ):
+    for name in [name for name in NUMBERS if name in given]:
+        number, (lowest, most, instead) = given[name], NUMBERS[name]
+        if (instead == "a schedule" and callable(number)) or (instead == "None" and number is None):
             continue
         if isinstance(number, bool) or not isinstance(number, (int, float, np.number)) or not lowest <= number <= most:
             span = f"{lowest} to {most}" if most < np.inf else f"{lowest} or more" if lowest > -np.inf else "any size"

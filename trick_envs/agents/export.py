@@ -261,12 +261,10 @@ def _normalised(given: Any) -> bool:
     """Whether an environment shows what Gymnasium's ``NormalizeObservation`` makes of observations."""
     if callable(getattr(given, "env_is_wrapped", None)):  # a VecEnv of SB3
         return any(given.env_is_wrapped(wrappers.NormalizeObservation))
-    normalising = wrappers.NormalizeObservation, wrappers.vector.NormalizeObservation
-    while given is not None and not isinstance(given, normalising):
-        if any(map(_normalised, getattr(given, "envs", ()))):  # of SyncVectorEnv
-            return True
-        given = getattr(given, "env", None)
-    return given is not None
+    if isinstance(given, (wrappers.NormalizeObservation, wrappers.vector.NormalizeObservation)):
+        return True
+    inner = getattr(given, "env", None), *getattr(given, "envs", ())  # of a wrapper, and of SyncVectorEnv
+    return any(_normalised(one) for one in inner if one is not None)
 
 
 def _parameters(module: torch.nn.Module) -> list[inspect.Parameter]:
