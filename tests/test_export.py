@@ -439,8 +439,11 @@ def test_a_module_that_does_not_fit_is_a_clear_error_and_no_file(module, message
 def test_what_is_no_policy_or_no_game_is_named(tmp_path):
     with pytest.raises(TypeError, match=r"expected a torch.nn.Module or a model of .*, not 'policy.zip'"):
         export_policy("policy.zip", GAME, tmp_path / "policy.onnx")
-    with pytest.raises(TypeError, match="game: expected a game's name"):
-        export_policy(Masked(), 3, tmp_path / "policy.onnx")
+    vec_env = pytest.importorskip("stable_baselines3.common.vec_env")
+    others = vec_env.DummyVecEnv([lambda: gymnasium.make("CartPole-v1")])
+    for no_game in (3, others, others.envs[0], gymnasium.make_vec("CartPole-v1", 2, "sync")):
+        with pytest.raises(TypeError, match="game: expected a game's name"):
+            export_policy(Masked(), no_game, tmp_path / "policy.onnx")
     for run in ({"by": object()}, {(1, 2): 3}):
         with pytest.raises(TypeError, match="run: expected what JSON can hold"):
             export_policy(Masked(), GAME, tmp_path / "policy.onnx", run)

@@ -510,9 +510,10 @@ def test_a_misspelt_argument_of_load_is_told(tmp_path: Path) -> None:
     make().save(tmp_path / "policy.zip")
     with pytest.raises(TypeError, match=r"SelfPlayPPO.load\(\) got .* 'lerning_rate' \(did you mean 'learning_rate'"):
         SelfPlayPPO.load(tmp_path / "policy.zip", games(), lerning_rate=3)
-    for wrong in ({"learning_rate": -1}, {"n_steps": 0}, {"rollout_buffer_kwargs": {}}):
+    for wrong in ({"learning_rate": -1}, {"n_steps": 0}, {"rollout_buffer_kwargs": {}}, {"batch_size": 1}):
         with pytest.raises(ValueError, match=f"{next(iter(wrong))}: expected"):
             SelfPlayPPO.load(tmp_path / "policy.zip", games(), **wrong)
+    assert SelfPlayPPO.load(tmp_path / "policy.zip", batch_size=1, normalize_advantage=False).batch_size == 1
     given = {"learning_rate": 2e-3, "n_steps": 7, "batch_size": None, "custom_objects": None, "force_reset": True}
     model = SelfPlayPPO.load(tmp_path / "policy.zip", games(), **given)
     assert (model.lr_schedule(0.5), model.rollout_buffer.buffer_size) == (2e-3, 7)

@@ -25,7 +25,7 @@ from training.self_play import SelfPlayPPO
 from trick_envs.agents import Agent, make_agent
 from trick_envs.engine.arguments import whole_number
 from trick_envs.engine.game import Game
-from trick_envs.errors import InputError, TrickEnvsError, checked_list, checked_path, in_a_line, shown
+from trick_envs.errors import InputError, TrickEnvsError, checked_list, checked_path, in_a_line, optional_path, shown
 from trick_envs.evaluation.duplicate import evaluate
 from trick_envs.evaluation.seeds import SEEDS_PER_RUN, Purpose, check_run_seed
 from trick_envs.files import replacing
@@ -89,8 +89,7 @@ class DuplicateEval(_BetweenUpdates):
         super().__init__(every, verbose)
         if isinstance(opponents, (str, bytes)) or not isinstance(opponents, Sequence) or not opponents:
             raise InputError(f"opponents: expected a list of players, such as ['greedy'], not {shown(opponents)}")
-        save_path = best_model_save_path
-        self._path = None if save_path is None else checked_path(save_path, "best_model_save_path")
+        self._path = optional_path(best_model_save_path, "best_model_save_path")
         self._opponents = list(opponents)
         self._deals = whole_number(deals, 1, SEEDS_PER_RUN, "deals")
         self._seed = check_run_seed(seed)

@@ -628,6 +628,8 @@ class SelfPlayPPO(MaskablePPO):
 
     def _setup_model(self) -> None:
         """Makes policy and buffer, and connects the latter with the games; ``load`` calls it, too."""
+        if self.normalize_advantage and self.batch_size is not None:  # one sample is its own mean
+            whole_number(self.batch_size, 2, np.inf, "batch_size")
         self.rollout_buffer_class, self.rollout_buffer_kwargs = SelfPlayBuffer, {}
         if issubclass(self.policy_class, SuitPolicy):
             own: dict[str, Any] = {"precision": "auto"}
@@ -911,9 +913,8 @@ def _check_settings(given: dict[str, Any]) -> None:
             raise InputError(f"{name}: expected None: SelfPlayPPO has a buffer of its own, with returns per seat")
     for name in [name for name in ("n_steps", "batch_size", "n_epochs", "stats_window_size") if name in given]:
         number = given[name]
-        least = 2 if name == "batch_size" and given.get("normalize_advantage") else 1
         if number is not None or name != "batch_size":
-            whole_number(number, least, np.inf, name)
+            whole_number(number, 1, np.inf, name)
     for name in [name for name in NUMBERS if name in given]:
         number, (lowest, most, instead) = given[name], NUMBERS[name]
         if (instead == "a schedule" and callable(number)) or (instead == "None" and number is None):

@@ -93,6 +93,11 @@ def checked_path(given: Any, name: str, what: str = "a path") -> Path:
     return Path(given)
 
 
+def optional_path(given: Any, name: str) -> Path | None:
+    """``checked_path``, but ``None`` stays ``None``."""
+    return None if given is None else checked_path(given, name)
+
+
 def shown(given: object) -> str:
     """Something that is told in a message: in a line, of 201 letters at most."""
     try:

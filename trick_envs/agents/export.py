@@ -205,23 +205,33 @@ def _game(given: Any) -> Game:
     """The game that is meant: itself, by its name, or by an environment of it."""
     if isinstance(given, str):
         return load_game(given)
-    inner = getattr(given, "unwrapped", given)
-    for one in (given, getattr(given, "game", None), getattr(inner, "game", None)):
-        if isinstance(one, Game):
-            return one
-    if callable(getattr(given, "get_attr", None)):  # a VecEnv of SB3
-        return _game(given.get_attr("game")[0])
+    found = given if isinstance(given, Game) else _of_environment(given, "game")
+    if isinstance(found, Game):
+        return found
     raise InputTypeError(
         f"game: expected a game's name, load_game(…), or an environment of trick_envs, not {shown(given)}"
     )
 
 
+def _of_environment(given: Any, name: str) -> Any:
+    """An attribute of an environment, inside of wrappers, too, or of the first of several; ``None`` if it has none."""
+    try:
+        if callable(getattr(given, "get_attr", None)):  # a VecEnv of SB3, or a vector of single ones of Gymnasium
+            return given.get_attr(name)[0]
+        return getattr(given, name, None) or getattr(given.unwrapped, name)
+    except AttributeError:
+        return None
+
+
+def _of_vec_env(given: Any) -> Any:
+    """SB3's module of them, if this is a ``VecEnv``: who has one has imported it. Else ``None``."""
+    module = sys.modules.get("stable_baselines3.common.vec_env")
+    return module if module is not None and isinstance(given, module.VecEnv) else None
+
+
 def _observation(given: Any, game: Game) -> str:
     """What a policy sees that plays there: ``"history"`` in an environment that shows it."""
-    shown = getattr(getattr(given, "unwrapped", given), "layout", game.layout)
-    if callable(getattr(given, "get_attr", None)):  # a VecEnv of SB3
-        shown = given.get_attr("layout")[0]
-    return "history" if shown == layout_of(game, "history") else "position"
+    return "history" if _of_environment(given, "layout") == layout_of(game, "history") else "position"
 
 
 def _network(policy: Any, given: Any, game: Game, size: int) -> torch.nn.Module:
@@ -232,8 +242,8 @@ def _network(policy: Any, given: Any, game: Game, size: int) -> torch.nn.Module:
     if not isinstance(policy, torch.nn.Module) and isinstance(getattr(policy, "policy", None), torch.nn.Module):
         given = given if policy.get_env() is None else policy.get_env()
         policy = policy.policy
-    envs = sys.modules.get("stable_baselines3.common.vec_env")
-    normalize = envs.unwrap_vec_normalize(given) if envs and isinstance(given, envs.VecEnv) else None
+    vec_env = _of_vec_env(given)
+    normalize = None if vec_env is None else vec_env.unwrap_vec_normalize(given)
     checked(policy, torch.nn.Module, "policy", "a torch.nn.Module or a model of Stable-Baselines3")
     policy = _unwrapped(policy)
     sb3 = sys.modules.get("stable_baselines3.common.policies")  # who has such a model has imported it
@@ -259,7 +269,7 @@ def _network(policy: Any, given: Any, game: Game, size: int) -> torch.nn.Module:
 
 def _normalised(given: Any) -> bool:
     """Whether an environment shows what Gymnasium's ``NormalizeObservation`` makes of observations."""
-    if callable(getattr(given, "env_is_wrapped", None)):  # a VecEnv of SB3
+    if _of_vec_env(given) is not None:
         return any(given.env_is_wrapped(wrappers.NormalizeObservation))
     if isinstance(given, (wrappers.NormalizeObservation, wrappers.vector.NormalizeObservation)):
         return True

@@ -25,7 +25,7 @@ from stable_baselines3.common.vec_env import VecEnv, VecMonitor
 from trick_envs.engine.arguments import action_numbers, whole_number
 from trick_envs.engine.interrupts import Interruptible, whole
 from trick_envs.engine.rng import checked_seed, game_seeds
-from trick_envs.errors import IllegalAction, InputError, InputTypeError, ResetNeeded, checked, checked_path, shown
+from trick_envs.errors import IllegalAction, InputError, InputTypeError, ResetNeeded, checked, optional_path, shown
 from trick_envs.interfaces.vector import VectorSeatEnv
 
 
@@ -198,7 +198,7 @@ def make_vec_env(
     if not isinstance(env_id, str) or "trick_envs/" not in env_id:
         raise InputError(f"env_id: expected a game such as 'trick_envs/Pepper-v0', not {shown(env_id)}")
     options = checked({} if env_kwargs is None else env_kwargs, dict, "env_kwargs", "a dict of the games' arguments")
-    folder = None if monitor_dir is None else checked_path(monitor_dir, "monitor_dir")
+    folder = optional_path(monitor_dir, "monitor_dir")
     games: Any = gymnasium.make_vec(
         env_id, n_envs, "vector_entry_point", **{"autoreset_mode": AutoresetMode.SAME_STEP, **options}
     )

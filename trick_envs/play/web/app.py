@@ -15,7 +15,7 @@ from starlette.staticfiles import StaticFiles
 
 from trick_envs.agents.policy import made_for
 from trick_envs.engine.registry import game_type
-from trick_envs.errors import checked_path
+from trick_envs.errors import optional_path
 from trick_envs.play.web.games import Games
 from trick_envs.play.web.http import (
     LOOPBACK,
@@ -68,7 +68,7 @@ def make_app(
     Raises:
         ValueError: if there is no such game, or a file holds no policy.
     """
-    folder = None if folder is None else checked_path(folder, "folder")
+    folder = optional_path(folder, "folder")
     first, own = game_type(first).name, {str(path): made_for(path) for path in policies}
     offered = [{"spec": spec, "game": game, "players": players} for spec, (game, players) in own.items()]
     threads, thinking = CapacityLimiter(THREADS), CapacityLimiter(THINKING)
