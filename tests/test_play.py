@@ -272,7 +272,9 @@ def test_a_saved_match_runs_no_code_of_a_stranger(file, player):
 def test_counts_of_a_saved_match_that_are_none_are_told(file, key, count):
     start("donguri", file).save()
     file.write_text(json.dumps({**json.loads(file.read_text()), key: count}))
-    with pytest.raises(ValueError, match="'taken_back' and 'start_number' count plays"):
+    with pytest.raises(ValueError, match=f"^{re.escape(str(file))}: 'taken_back' and 'start_number' count plays"):
+        Session.resume(file)
+    with pytest.raises(ValueError, match=r"^'taken_back' and 'start_number' count plays"):  # no path: see Session.load
         Session.load(file)
 
 

@@ -598,6 +598,43 @@ def test_games_come_back_after_a_restart_and_stand_in_a_list_of_their_browser(tm
     assert record["players"] == ["person", "greedy", "greedy"]
 
 
+def test_a_game_of_other_rules_is_listed_as_old_and_refused_without_a_failure(tmp_path):
+    """Once it was offered to be continued, and a link to its cards was answered with 500."""
+    found = Browser(tmp_path)
+    about, _ = play_to_the_end(found, *found.deal(game="donguri", num_players=3, num_deals=1))
+    path = found.post(f"/games/{about['id']}/share", {}).json()["path"]
+    assert [one["old"] for one in found.get("/games").json()["games"]] == [False]
+    file = next(tmp_path.glob(f"*/{about['id']}.json"))
+    file.write_text(json.dumps({**json.loads(file.read_text()), "version": 99}))
+    os.utime(file, ns=(1, 1))
+    again = Browser(tmp_path)
+    again.client.cookies = found.client.cookies
+    assert [one["old"] for one in again.get("/games").json()["games"]] == [True]
+    for reply in (
+        again.get(f"/games/{about['id']}"),
+        again.get(f"/games/{about['id']}/record"),
+        again.post("/games", {"same": path.removeprefix("/same/")}),
+    ):
+        assert reply.status_code == 409
+        assert "this is a record of version 99" in reply.json()["error"]
+
+
+def test_that_there_is_no_room_for_a_browser_is_told_that_browser_alone(tmp_path, monkeypatch):
+    """Once nobody was told; and that a game could not be saved, everybody was told until the next card of anybody."""
+    one, other = Browser(tmp_path), Browser(tmp_path)
+    other.client = TestClient(one.client.app, base_url=ADDRESS)  # of one server
+    one.deal(game="donguri", num_players=3)
+    monkeypatch.setattr("trick_envs.play.saved.MOST_IN_ALL", 1)
+    about, frame = other.deal(game="donguri", num_players=3)
+    assert "is not saved (there are too many games here)" in about["notice"]
+    assert other.get("/games").json()["kept"] is False
+    assert one.get("/games").json()["kept"] is True
+    reply = other.play(about, frame, frame["legal"][0]).json()
+    assert reply["game"]["notice"] == ""  # it was told
+    assert one.get("/games").json()["kept"] is True
+    assert other.get("/games").json()["kept"] is False
+
+
 def test_a_game_of_another_browser_is_neither_listed_nor_deleted(tmp_path):
     one, other = Browser(tmp_path), Browser(tmp_path)
     about, frame = one.deal(game="donguri", num_players=3)

@@ -1735,6 +1735,23 @@ def test_my_games_says_why_there_are_none(open_page, chromium, address, tmp_path
         page.context.close()
 
 
+def test_a_game_of_other_rules_is_offered_for_nothing_but_deleting(open_page, chromium, address, tmp_path):
+    """Once with Continue, which was refused."""
+    with serving(tmp_path) as other:
+        page = chromium.new_context(viewport=DESK).new_page()
+        short_game(page, other)
+        page.locator("#hand .legal").first.click()
+        expect(page.locator("#hand.ready")).to_be_visible()
+        file = next(tmp_path.glob("*/*.json"))
+        file.write_text(json.dumps({**json.loads(file.read_text()), "version": 99}))
+        os.utime(file, ns=(1, 1))
+        page.goto(f"{other}/?games")
+        expect(page.locator("#games li")).to_contain_text("cannot be opened any more")
+        assert page.locator("#games li button").all_inner_texts() == ["Delete"]
+        assert page.get_by_role("button", name="Continue", include_hidden=True).count() == 0
+        page.context.close()
+
+
 def test_a_card_is_taken_back_with_a_key(open_page, address):
     page = open_page()
     short_game(page, address)

@@ -83,8 +83,8 @@ test("strengths have words, and untrained games have no trained ones", () => {
   assert.deepEqual(strengths(false).map(([word]) => word), ["beginner", "casual", "good"]);
 });
 
-test("of the games that go on, the latest of each kind is offered", () => {
-  const games = [{ game: "pepper", id: "a", over: true }, { game: "pepper", id: "b" }, { game: "pepper", id: "c" }, { game: "hearts", id: "d" }];
+test("of the games that can go on, the latest of each kind is offered", () => {
+  const games = [{ game: "pepper", id: "a", over: true }, { game: "pepper", id: "o", old: true }, { game: "pepper", id: "b" }, { game: "pepper", id: "c" }, { game: "hearts", id: "d" }];
   assert.deepEqual(Object.entries(toContinue(games)).map(([name, one]) => name + one.id), ["pepperb", "heartsd"]);
 });
 

@@ -65,6 +65,7 @@ class SavedGame:
         winners: the seats that have won; ``None`` if the match has not come to its end.
         taken_back: how often the person took back a play.
         begun: whether the person has played a card.
+        old: whether the rules have changed since, so that it cannot be opened.
         saved: when, in seconds since 1970.
     """
 
@@ -79,6 +80,7 @@ class SavedGame:
     winners: list[int] | None
     taken_back: int
     begun: bool
+    old: bool
     saved: float
 
 
@@ -148,10 +150,7 @@ class SavedGames:
             ValueError: if it cannot be played on, for example because the rules are of another version; tells no path.
         """
         path = self.find(game)
-        try:
-            return None if path is None else Session.load(path, named=True, policies=self.policies)
-        except ValueError as error:
-            raise InputError(str(error).replace(f"{path}: ", "")) from None
+        return None if path is None else Session.load(path, named=True, policies=self.policies)
 
     def delete(self, browser: str, game: str) -> bool:
         """Deletes a game of this browser; returns whether there was one."""
@@ -243,10 +242,11 @@ def _read(path: Path) -> SavedGame | None:
         )  # fmt: skip
         if not sound:
             raise InputError("numbers of players, deals and points that no record has")
+        kind = game_type(record["game"])
         return SavedGame(
-            path.stem, game_type(record["game"]).name, players, num_deals, len(record["deals"]), seat,
+            path.stem, kind.name, players, num_deals, len(record["deals"]), seat,
             record["score"], winners is not None or record.get("ended") is True, winners, record.get("taken_back", 0),
-            seat in plays, path.stat().st_mtime,
+            seat in plays, record["version"] != kind.version, path.stat().st_mtime,
         )  # fmt: skip
     except (ValueError, TypeError, KeyError, AttributeError, InputError) as error:
         _LOG.warning("%s is no saved game (%s: %s)", path, type(error).__name__, error)

@@ -5,6 +5,7 @@ The terminal and the page present it.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,7 +20,7 @@ from trick_envs.engine.positions import can_name, led_cards, legal_names, observ
 from trick_envs.engine.rng import MAX_SEED
 from trick_envs.engine.state import PHASES, States
 from trick_envs.errors import InputError, in_a_line, shown
-from trick_envs.files import read_json, write_json
+from trick_envs.files import write_json
 from trick_envs.matches.events import Play, match_after, number_of_plays, play, plays_of, tell_all
 from trick_envs.matches.loop import choose_action
 from trick_envs.matches.match import Match
@@ -114,26 +115,24 @@ class Session:
             policies: as above.
 
         Raises:
-            ValueError: if the file holds none, or such players.
+            ValueError: if the file holds none, or such players; tells no path: whoever asks may be a stranger.
         """
         try:
-            record = read_json(file)
+            record = json.loads(file.read_text(encoding="utf-8-sig"))
             players = record["players"]
-        except (ValueError, TypeError, KeyError) as error:
-            raise InputError(f"{file}: not saved by trick play ({in_a_line(error)})") from None
+        except (ValueError, RecursionError, TypeError, KeyError) as error:
+            raise InputError(f"not saved by trick play ({in_a_line(error)})") from None
         match = replay(record)
         valid = isinstance(players, list) and all(isinstance(player, str) for player in players)
         if not valid or len(players) != match.game.num_players or players.count(PERSON) != 1:
-            raise InputError(
-                f"{file}: expected 'players', a spec for every seat and one {PERSON!r}, not {shown(players)}"
-            )
+            raise InputError(f"expected 'players', a spec for every seat and one {PERSON!r}, not {shown(players)}")
         for player in players:
             if runs_code(player) and not trust:
-                raise InputError(f"{file}: {not_trusted(player, 'a record')}")
+                raise InputError(not_trusted(player, "a record"))
         session = cls(match, players, file, named, policies)
         counts = [record.get(key, 0) for key in ("taken_back", "start_number")]
         if not all(is_whole(count, 0, most) for count, most in zip(counts, (1 << 53, session.number), strict=True)):
-            raise InputError(f"{file}: 'taken_back' and 'start_number' count plays: they are {counts!r:.200}")
+            raise InputError(f"'taken_back' and 'start_number' count plays: they are {counts!r:.200}")
         session.taken_back, session.start_number = counts
         session.ended = record.get("ended") is True
         session.same_cards = str(record.get("same_cards", ""))
@@ -144,9 +143,12 @@ class Session:
         """The match that a session has saved, to be played on; arguments as of ``load``.
 
         Raises:
-            ValueError: if the file holds none, or one that is over.
+            ValueError: if the file holds none, or one that is over; names the file.
         """
-        session = cls.load(file, trust=trust)
+        try:
+            session = cls.load(file, trust=trust)
+        except ValueError as error:
+            raise InputError(f"{file}: {error}") from None
         if session.over:
             raise InputError(f"{file}: this match is over; 'trick replay' prints it")
         return session

@@ -91,7 +91,6 @@ class Games:
         )  # fmt: skip
         self._opening, self._prepared = threading.Lock(), set[Game]()
         self._watched: dict[str, str] = {}
-        self._unsaved = ""  # why the last game could not be saved
 
     def routes(self) -> list[Route]:
         """Below ``/api``."""
@@ -151,15 +150,18 @@ class Games:
             try:
                 return self.kept.get(name)
             except ApiError:
-                try:
-                    session = self.saved.load(name) if self.saved else None
-                except ValueError as error:
-                    raise ApiError(409, said("refused.cannot_go_on", error=error)) from None
+                session = self._from_disk(name)
                 if session is None:
                     raise
                 played = WebSession(session, name, owners)
                 self.kept.put(played)
                 return played
+
+    def _from_disk(self, name: str) -> Session | None:
+        try:
+            return self.saved.load(name) if self.saved else None
+        except ValueError as error:
+            raise ApiError(409, said("refused.cannot_go_on", error=error)) from None
 
     # --- games ------------------------------------------------------------------------------------------------------
 
@@ -231,6 +233,8 @@ class Games:
             threading.Thread(target=lambda: advisor_of(session.game).advise(states), daemon=True).start()
         if self.saved:
             session.file = self.saved.file_for(browser_of(request), played.id)
+            if session.file is None:
+                session.unsaved = said("refused.no_room")
             if session.same_cards:
                 with suppress(OSError):  # its score stands beside no other, but it can be played
                     self.saved.join(session.same_cards, played.id)
@@ -242,7 +246,7 @@ class Games:
     def _same_cards(self, name: str) -> Session:
         """The cards of a game that somebody has sent a link to."""
         shared = self.saved.shared(name) if self.saved else []
-        first = self.saved.load(shared[0]) if self.saved and shared else None
+        first = self._from_disk(shared[0]) if shared else None
         if first is None:
             raise ApiError(404, said("refused.no_cards"))
         session = Session(first.from_the_start(), first.players, named=True, policies=self.brought.folder)
@@ -267,7 +271,8 @@ class Games:
     def list_games(self, request: Request) -> Any:
         """The saved games that were begun in this browser, the latest first; ``kept``: whether games are saved."""
         found = self.saved.games_of(browser_of(request)) if self.saved else []
-        kept = self.saved is not None and not self._unsaved
+        unsaved = any(one.session.unsaved for one in self.kept.of(f"browser {browser_of(request)}"))
+        kept = self.saved is not None and not unsaved
         return {"games": [{**asdict(one), "title": title_of(one.game)} for one in found], "kept": kept}
 
     def delete(self, request: Request, body: bytes) -> Any:
@@ -381,7 +386,6 @@ class Games:
 
     def _changed(self, played: WebSession) -> Any:
         match, over = played.session.match, played.session.over
-        self._unsaved = played.session.unsaved
         return {
             "deals": [deal.score for deal in match.deals if deal.score is not None],
             "over": over,

@@ -114,6 +114,11 @@ class Store(Generic[T]):
             found.used = time.monotonic()
             return found
 
+    def of(self, owner: str) -> list[T]:
+        """Those of an owner, by the owner's name."""
+        with self._lock:
+            return [one for one in self._kept.values() if owner in one.owners]
+
     def drop(self, name: str) -> None:
         """Keeps this one no longer."""
         with self._lock:

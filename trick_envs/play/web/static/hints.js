@@ -1,8 +1,8 @@
 // Hints: in words, or with figures on the cards and in a table.
 
-import { $, ask, bar, h, said, sentence, signed, stopped } from "./lib.js";
+import { $, bar, h, said, sentence, signed, stopped } from "./lib.js";
 import { percent } from "./logic.js";
-import { state } from "./state.js";
+import { askHere, state } from "./state.js";
 import { hintTable } from "./tables.js";
 
 export function switchHints(on) {
@@ -15,13 +15,13 @@ export function switchHints(on) {
 export async function askHints(shown) {
   if (!state.frame.yours || state.about.over) return;
   $("note").textContent = said("hint.thinking");
-  const { about: { id }, frame: { number } } = state;
+  const { number } = state.frame;
   try {
-    const found = await ask(`/api/games/${id}/hint?number=${number}`);
-    if (state.about?.id !== id || state.frame.number !== number || !state.hintsOn || state.busy) return; // played meanwhile
+    const found = await askHere(`/hint?number=${number}`);
+    if (!found || state.frame.number !== number || !state.hintsOn || state.busy) return; // played meanwhile
     state.hints = found;
   } catch (error) {
-    if (state.frame?.number === number) switchHints(false); // the next press asks again
+    if (state.frame.number === number) switchHints(false); // the next press asks again
     $("note").textContent = "";
     throw error;
   }

@@ -1,8 +1,8 @@
 // The guided first deal: a rule when it first matters, what is possible and why, and what a card would do.
 
-import { $, appear, ask, h, said, sentence, stopped } from "./lib.js";
+import { $, appear, h, said, sentence, stopped } from "./lib.js";
 import { guideOf, rulePage } from "./rules.js";
-import { state, wait } from "./state.js";
+import { askHere, state, wait } from "./state.js";
 import { session } from "./store.js";
 import { reasons } from "./table.js";
 
@@ -51,8 +51,8 @@ export async function teachDecision() {
   state.lesson = null;
   state.tried = null;
   const { about, frame: { number } } = state;
-  const found = await ask(`/api/games/${about.id}/lesson?number=${number}`);
-  if (state.about !== about || state.frame.number !== number) return;
+  const found = await askHere(`/lesson?number=${number}`);
+  if (!found || state.frame.number !== number) return;
   await teach(found.phase);
   if (state.about !== about || state.frame.number !== number) return;
   state.lesson = found;

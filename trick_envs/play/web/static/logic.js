@@ -161,9 +161,9 @@ export function percent(probability) {
   return probability >= 0.995 && probability < 1 ? ">99 %" : `${Math.round(100 * probability)} %`;
 }
 
-/** The games of a browser that go on, the latest of each kind, by name. */
+/** The games of a browser that can go on, the latest of each kind, by name. */
 export function toContinue(games) {
   const found = {};
-  for (const one of games) if (!one.over) found[one.game] ??= one;
+  for (const one of games) if (!one.old && !one.over) found[one.game] ??= one;
   return found;
 }

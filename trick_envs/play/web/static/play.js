@@ -9,7 +9,7 @@ import { bringPolicy, chosen, drawStart, fillForm, forgetPolicy, remembered, sho
 import { dealOver, lookBack, matchOver, renderScore, showDeal, showEnded, showLink } from "./results.js";
 import { fillRules, guideOf } from "./rules.js";
 import { hear, sound, toggleSound } from "./sound.js";
-import { gameOf, state, wait } from "./state.js";
+import { askHere, gameOf, state, wait } from "./state.js";
 import { local, session } from "./store.js";
 import { Table } from "./table.js";
 
@@ -306,10 +306,10 @@ async function playCards(kinds, button) {
   try {
     for (const [index, kind] of kinds.entries()) {
       if (reply) tell(reply.frames.at(-1).told);
-      reply = await ask(`/api/games/${about.id}/plays`, { number: frame.number + index, card: about.cards[kind].name });
+      reply = await askHere("/plays", { number: frame.number + index, card: about.cards[kind].name });
+      if (!reply) return;
     }
   } catch (error) {
-    if (state.about !== about) return;
     state.busy = false;
     renderHand();
     if (error.status === 404) return gone();
@@ -320,7 +320,6 @@ async function playCards(kinds, button) {
     }
     return;
   }
-  if (state.about !== about) return;
   if (reply.game.notice) say(sentence(reply.game.notice), true);
   channel.postMessage({ id: about.id, stamp: reply.game.stamp });
   await showFrames(reply.frames, from, reply.game);
@@ -349,26 +348,17 @@ function showPicked(ready) {
   button.textContent = button.disabled ? said("play.choose", { count: frame.together }) : said("play.pass", { cards: picked.map((kind) => about.cards[kind].words).join(said("words.comma")) });
 }
 
-/** The address of what is asked of the game that is shown. */
-function here(what = "") {
-  const { id, watching } = state.about;
-  return `/api/${watching ? "watch" : "games"}/${id}${what}`;
-}
-
-/** What the server answers about the game that is shown; nothing if that is left meanwhile. */
-async function askHere(what, body) {
-  const { about } = state;
-  const reply = await ask(here(what), body);
-  return state.about === about ? reply : null;
-}
-
 /** After a play in another tab: the game as it stands; who watches sees every card. */
 async function catchUp() {
   const { about, frame } = state;
   let missed = [];
   let reply;
   try {
-    if (about.watching) missed = (await ask(here("/deal"))).frames.filter((one) => one.number > frame.number);
+    if (about.watching) {
+      const deal = await askHere("/deal");
+      if (!deal) return;
+      missed = deal.frames.filter((one) => one.number > frame.number);
+    }
     reply = await askHere();
   } catch (error) {
     if (error.status === 404) return gone();
@@ -398,9 +388,9 @@ function idle() {
 
 async function follow() {
   if (document.hidden || !idle()) return;
-  const { id, stamp } = state.about;
-  const now = await ask(here("/stamp")).catch(() => null); // the server may be away for a while
-  if (now && idle() && state.about.id === id && state.about.stamp === stamp && now.stamp !== stamp) await catchUp();
+  const { stamp } = state.about;
+  const now = await askHere("/stamp").catch(() => null); // the server may be away for a while
+  if (now && idle() && state.about.stamp === stamp && now.stamp !== stamp) await catchUp();
 }
 
 state.following = setInterval(() => guarded(follow), 3000);
@@ -482,14 +472,14 @@ async function fillGames() {
   const { games, kept } = await ask("/api/games");
   const none = !navigator.cookieEnabled ? "saved.no_cookies" : kept ? "saved.none" : "saved.nowhere";
   const rows = games.map((one) => {
-    const standing = one.winners ? said(one.winners.includes(one.seat) ? "saved.won" : "saved.lost") : one.over ? said("saved.ended") : said(one.num_deals ? "saved.deal_of" : "saved.deal", { number: one.deals, all: one.num_deals });
+    const standing = one.old ? said("saved.other_rules") : one.winners ? said(one.winners.includes(one.seat) ? "saved.won" : "saved.lost") : one.over ? said("saved.ended") : said(one.num_deals ? "saved.deal_of" : "saved.deal", { number: one.deals, all: one.num_deals });
     const others = one.score.filter((_, seat) => seat !== one.seat).map((score) => signed(score)).join(said("words.comma"));
     const button = (text, action, primary) => h("button", { type: "button", class: primary ? "primary" : null, onclick: () => guarded(action), "aria-label": said("saved.label", { action: text, title: one.title, when: when(one.saved) }) }, text);
     return h("li", {},
       h("span", {}, h("b", {}, one.title), ` ${standing}`, h("small", {}, said("saved.scores", { when: when(one.saved), score: signed(one.score[one.seat]), others }) + (one.taken_back ? said("saved.taken_back", { count: one.taken_back }) : ""))),
       h("span", { class: "row" },
-        button(said(one.over ? "saved.open" : "start.continue"), () => openGame(one.id), !one.over),
-        one.over ? button(said("page.review"), () => lookBack(one.id, one.seat), true) : null,
+        !one.old ? button(said(one.over ? "saved.open" : "start.continue"), () => openGame(one.id), !one.over) : null,
+        one.over && !one.old ? button(said("page.review"), () => lookBack(one.id, one.seat), true) : null,
         button(said("saved.delete"), () => deleteGame(one))));
   });
   $("games-list").replaceChildren(rows.length ? h("ol", { class: "games" }, ...rows) : h("p", {}, said(none)));
@@ -635,8 +625,8 @@ $("form").addEventListener("submit", (event) => {
 });
 $("show-deal").addEventListener("click", showDeal);
 $("let-watch").addEventListener("click", () => guarded(async () => {
-  const { path } = await ask(`/api/games/${state.about.id}/watch`, {});
-  await showLink($("watch-link"), path, said("play.watch_told"), said("play.watch_name"));
+  const reply = await askHere("/watch", {});
+  if (reply) await showLink($("watch-link"), reply.path, said("play.watch_told"), said("play.watch_name"));
 }));
 $("stop").addEventListener("click", () => guarded(async () => {
   const { about } = state;

@@ -2,7 +2,7 @@
 
 import { character, inWords } from "./newgame.js";
 import { $, appear, ask, h, said, save, sentence, signed, still } from "./lib.js";
-import { state, wait } from "./state.js";
+import { askHere, state, wait } from "./state.js";
 import { session } from "./store.js";
 import { pointsTable, tableOf } from "./tables.js";
 
@@ -136,8 +136,8 @@ export async function showLink(holder, path, words, name) {
 }
 
 async function share() {
-  const { path } = await ask(`/api/games/${state.about.id}/share`, {});
-  await showLink($("link"), path, said("result.share_told"), said("result.share_name"));
+  const reply = await askHere("/share", {});
+  if (reply) await showLink($("link"), reply.path, said("result.share_told"), said("result.share_name"));
 }
 
 /** The record as text: its seed may be larger than numbers are here. */

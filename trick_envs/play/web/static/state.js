@@ -1,5 +1,6 @@
 // What the page for play knows. One object: scripts that drive the page look at it as `state`.
 
+import { ask } from "./lib.js";
 import { local } from "./store.js";
 
 export const state = {
@@ -18,6 +19,18 @@ export const state = {
   past: null, // the running deal, looked back at: {frames, at}
 };
 globalThis.state = state;
+
+/** What the server answers about the game that is shown; nothing, and no error, if that is left meanwhile. */
+export async function askHere(what = "", body = undefined) {
+  const { about } = state;
+  try {
+    const reply = await ask(`/api/${about.watching ? "watch" : "games"}/${about.id}${what}`, body);
+    return state.about === about ? reply : null;
+  } catch (error) {
+    if (state.about !== about) return null;
+    throw error;
+  }
+}
 
 /** What may be chosen of the game of this name, if there is one. */
 export function gameOf(name) {
