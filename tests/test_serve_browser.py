@@ -680,6 +680,41 @@ def test_what_the_table_shows_is_told_once_and_in_one_place(open_page, address):
     assert page.locator(".pill:not([aria-hidden])").count() == 0
 
 
+def test_open_cards_are_told_and_a_card_of_a_table_once(open_page, address):
+    """Once the open hand was silent, and a hint was of "K K hearts"."""
+    page = open_page()
+    deal(page, address, game="double_deck_whist", opponents="greedy", seed=4)
+    cards = page.evaluate("state.frame.table.seats[3].hand.map((kind) => state.about.cards[kind].words)")
+    assert page.locator(".plate[data-seat='3']").get_attribute("aria-label") == ", ".join(["Dara", *cards])
+    assert page.locator(".plate[data-seat='1']").get_attribute("aria-label") == "Ben"
+    shown = page.evaluate(
+        "state.frame.table.rows.find((row) => row.cards).cards.map((at) => state.about.cards[at].words)"
+    )
+    expect(page.get_by_role("button", name=f"to be won, {', '.join(shown)}")).to_have_count(1)
+    page.click("#show-hints")
+    page.click("#figures")
+    heads = page.locator("#values-table tbody th")
+    expect(heads.first).to_be_visible()
+    words = page.evaluate("state.about.cards.map((card) => card.words)")
+    assert page.get_by_role("rowheader", name=re.compile(rf"^({'|'.join(words)})$")).count() == heads.count() > 0
+
+
+def test_what_is_asked_and_what_has_ended_is_told_once(open_page, address):
+    """Once a screen reader read what is asked twice, and a trick's end in the log and as what is asked."""
+    page = open_page()
+    short_game(page, address)
+    asked = page.evaluate("state.frame.prompt")
+    status = page.get_by_role("main").get_by_role("status")
+    expect(status.first).to_have_text(asked, ignore_case=True)
+    expect(page.locator(".foot .prompt")).to_have_attribute("aria-hidden", "true")
+    page.select_option("#speed", "slow", force=True)
+    page.locator("#hand .legal").first.click()
+    page.wait_for_function("() => state.goOn && state.frame.pause === 'trick'")
+    expect(page.locator(".foot .prompt")).not_to_have_attribute("aria-hidden", "true")
+    expect(status.first).to_be_empty()
+    expect(page.get_by_role("log")).to_contain_text(" the trick: ")
+
+
 def test_two_tabs_play_two_games(open_page, address):
     one, other = open_page(), open_page()
     short_game(one, address)
@@ -1326,15 +1361,49 @@ def test_what_a_finger_touches_on_a_phone_is_large_enough(open_page, address):
     assert page.get_by_role("link").bounding_box()["height"] >= 43.9
 
 
-@pytest.mark.parametrize("game", ["zaraba22", "donguri", "tricky_express"])
-def test_hand_and_buttons_are_in_sight_on_the_smallest_phone(open_page, address, game):
-    """Once in three rows, the last of which was cut, with the buttons below the screen."""
-    page = open_page({"width": 360, "height": 640}, has_touch=True)
+@pytest.mark.parametrize("language", ["en-GB", "ja-JP"])
+@pytest.mark.parametrize("game", ["zaraba22", "donguri", "tricky_express", "double_deck_whist"])
+def test_hand_and_buttons_are_in_sight_on_the_smallest_phone(open_page, address, game, language):
+    """Once in three rows, the last of which was cut, with the buttons below the screen; in Japanese below two rows of
+    buttons."""
+    page = open_page({"width": 360, "height": 640}, has_touch=True, locale=language)
     deal(page, address, game=game, opponents="greedy", seed=4)
     for each in page.locator("#hand button, #foot button").all():
         if each.is_visible():
             expect(each).to_be_in_viewport(ratio=0.99)
     assert page.locator("#hand button").first.bounding_box()["width"] >= 44
+
+
+def test_the_button_that_passes_cards_is_in_sight_on_the_smallest_phone(open_page, address):
+    """Once in the second row, below the screen."""
+    page = open_page({"width": 360, "height": 640}, has_touch=True)
+    deal(page, address, game="hearts", opponents="greedy", seed=4)
+    expect(page.locator("#confirm")).to_be_in_viewport(ratio=0.99)
+
+
+@pytest.mark.parametrize("width", [320, 360])
+def test_a_long_sentence_at_the_end_of_a_trick_covers_no_half_of_a_plate(open_page, address, width):
+    """Once it lay over the upper half of the person's own plate."""
+    page = open_page({"width": width, "height": 640}, has_touch=True)
+    deal(page, address, game="zaraba22", opponents="greedy", seed=5, num_deals=1)
+    own = page.locator(".plate.own")
+    expect(own).to_be_visible()
+    height = page.locator("#table .foot").bounding_box()["height"]
+    told = {
+        "event": "trick",
+        "text": "Cleo takes the trick",
+        "why": "the lead 3 diamonds is kept, 5 diamonds is the highest diamond, 9 clubs goes to the chart: clubs crash",
+    }
+    page.evaluate("(told) => { Object.assign(state.frame, { pause: 'trick', events: [told] }); }", told)
+    page.evaluate(LAID, {"taking": 2, "led": 0})
+    expect(page.locator(".foot .prompt")).to_contain_text("kept")
+    expect(own).to_be_hidden()
+    assert page.locator("#table .foot").bounding_box()["height"] == height  # the trick stays where it is
+    prompt = page.locator(".foot .prompt")
+    assert prompt.evaluate("(one) => one.scrollHeight - one.clientHeight") <= 0
+    page.evaluate("() => { Object.assign(state.frame, { pause: '', events: [] }); }")
+    page.evaluate(LAID, {"taking": 2, "led": 0})
+    expect(own).to_be_visible()
 
 
 def test_the_last_trick_of_a_full_table_is_whole_on_the_smallest_phone(open_page, address):
@@ -1691,6 +1760,15 @@ def test_the_end_of_a_deal_says_what_the_points_are_for(open_page, address):
         assert all(item["words"] in told for item in items)
 
 
+def test_who_has_no_points_has_no_empty_list_of_what_they_are_for(open_page, address):
+    page = open_page()
+    deal(page, address, game="pepper", opponents="greedy", num_deals=1, seed=11)
+    play_to_the_end(page, lambda: page.evaluate("document.querySelector('#hand .legal').click()"))
+    expect(page.locator("#summary .result")).to_be_visible()
+    assert page.locator("#summary td:not(.number):empty").count() > 0
+    assert page.locator("#summary ul:empty").count() == 0
+
+
 def test_my_games_lists_what_was_begun_and_goes_on_with_it(open_page, address):
     page = open_page()
     short_game(page, address)
@@ -1809,6 +1887,9 @@ def test_a_review_lists_mistakes_jumps_to_them_and_lets_one_try_again(open_page,
     expect(page.locator("#retry .progress")).to_have_text(f"1 of {total} done")
     page.locator(f"#hand [data-card='{names[worst['played']]}']").click()
     expect(page.locator("#retry")).to_contain_text("That is the card that you played.")
+    key = page.locator(f"#hand [data-card='{names[worst['best']]}']").get_attribute("data-key")
+    page.keyboard.press(key)  # once its number was there and did nothing
+    expect(page.locator("#retry")).to_contain_text("than what you played: the best card")
     if total > 1:
         page.get_by_role("button", name="Next mistake").click()
         expect(page.locator("#retry")).to_contain_text(f"Mistake 2 of {total}")

@@ -12,7 +12,8 @@ export function cardImage(about, kind) {
 export function chip(about, kind) {
   const { name } = about.cards[kind];
   const letter = name.at(-1);
-  return h("span", { class: `chip suit-${letter}` }, name.slice(0, -1), h("i", { "aria-hidden": "true" }, about.suits[letter] ?? letter), h("span", { class: "hidden" }, about.cards[kind].words));
+  return h("span", { class: `chip suit-${letter}` },
+    h("span", { "aria-hidden": "true" }, name.slice(0, -1), h("i", {}, about.suits[letter] ?? letter)), h("span", { class: "hidden" }, about.cards[kind].words));
 }
 
 /** The mark of a seat. */

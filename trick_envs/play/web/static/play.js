@@ -234,7 +234,7 @@ function show(next, from) {
   for (const { event } of next.events) if (event === "card" || event === "trick") hear(event);
   document.title = `${about.title} · trick_envs`;
   $("title").textContent = about.title;
-  $("prompt").textContent = sentence(next.prompt);
+  $("prompt").textContent = next.pause ? "" : sentence(next.prompt); // what has ended, the log tells
   $("look-back").disabled = !$("log").childElementCount;
   renderHand();
   renderScore();
@@ -446,8 +446,7 @@ function setLooking(on) {
 /** To another moment of the deal; past its last one the game goes on. */
 function moveInPast(by) {
   const { past } = state;
-  if (by < 0) past.at = Math.max(past.at + by, 0);
-  else past.at += by;
+  past.at = Math.max(past.at + by, 0);
   if (past.at < past.frames.length - 1) return showPast();
   state.past = null;
   setLooking(false);

@@ -430,7 +430,7 @@ function drawGraph() {
   const here = order.findIndex((one) => one.step >= at);
   const now = here < 0 ? review.decisions.length : here;
   const ends = review.decisions.flatMap((one, index) => (index && one.deal !== review.decisions[index - 1].deal ? [index] : []));
-  const dots = lines[seat].filter(([, , one]) => one?.mark).map(([index, total, one]) => svg("path", { d: `M${x(index).toFixed(1)} ${y(total).toFixed(1)}h0`, class: `dot ${one.mark}` }, svg("title", {}, document.createTextNode(one.told))));
+  const dots = lines[seat].filter(([, , one]) => one?.mark).map(([index, total, one]) => svg("path", { d: `M${x(index).toFixed(1)} ${y(total).toFixed(1)}h0`, class: `dot ${one.mark}`, "aria-hidden": "true" }, svg("title", {}, document.createTextNode(one.told))));
   const last = lines[seat].at(-1);
   const whose = isYou(seat) ? said("replay.your_result") : sentence(said("replay.result_of", { name: about.names[seat] }));
   const picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: "none", role: "img", "aria-label": said("replay.graph", { whose, others: comparedWith(), last: signed(last ? last[1] : 0, 1) }) },
@@ -516,7 +516,11 @@ const KEYS = { Home: "to-first", PageUp: "to-trick", ArrowLeft: "to-back", " ": 
 
 for (const [id, action] of Object.entries(STEPS)) $(id).addEventListener("click", () => guarded(action));
 document.addEventListener("keydown", (event) => {
-  if (!source || retry || event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT)$/.test(event.target.tagName)) return;
+  if (!source || event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT)$/.test(event.target.tagName)) return;
+  if (retry) {
+    if (/^[0-9]$/.test(event.key)) $("hand").querySelector(`[data-key="${event.key}"]`)?.click();
+    return;
+  }
   if (event.key === " " && event.target.closest("button, a")) return;
   if (event.key in KEYS) {
     event.preventDefault();

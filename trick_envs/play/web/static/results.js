@@ -26,7 +26,7 @@ function scoreTable(scores, items = [], totals = null) {
   const order = frame.names.map((_, seat) => seat).sort((one, other) => scores[other] - scores[one]);
   const rows = order.map((seat) => h("tr", { class: seat === about.seat ? "you" : null },
     h("th", { scope: "row" }, ...character(seat)),
-    items.length ? h("td", {}, h("ul", { class: "items" }, ...(items[seat] || []).map((item) => h("li", {}, h("span", {}, item.words), h("b", {}, signed(item.points)))))) : null,
+    items.length ? h("td", {}, items[seat]?.length ? h("ul", { class: "items" }, ...items[seat].map((item) => h("li", {}, h("span", {}, item.words), h("b", {}, signed(item.points))))) : null) : null,
     h("td", { class: "number total" }, signed(scores[seat])),
     totals ? h("td", { class: "number" }, signed(totals[seat])) : null));
   const heads = [[said("result.player")], items.length && [said("result.what_for"), null, null], [said(totals ? "result.deal" : "result.points")], totals && [said("page.match")]];

@@ -47,8 +47,9 @@ export class Table {
     this.plates.set(table.bottom, own);
     this.spots = [table.bottom, ...others].map((seat) => this.spot(seat));
     this.parts.felt.replaceChildren(...others.map((seat) => this.plates.get(seat)), ...this.spots);
+    // what is asked has a line of its own for ears, beside the table
     const yours = frame.yours || (frame.acting === table.bottom);
-    this.parts.foot.replaceChildren(own, h("p", { class: ["prompt", yours && "yours"] }, ...this.prompt(brief)));
+    this.parts.foot.replaceChildren(own, h("p", { class: ["prompt", yours && "yours"], "aria-hidden": frame.pause ? null : "true" }, ...this.prompt(brief)));
     this.place();
     if (!motion || still.matches) return;
     const came = [...this.laid()].filter(([key]) => !old.has(key));
@@ -101,8 +102,13 @@ export class Table {
     if (one.note) children.push(h("small", {}, one.bar && one.suit ? h("span", { class: "of" }, said("page.share", { part: one.bar[0], whole: one.bar[1] })) : null, h("span", {}, one.note)));
     if (one.line) children.push(this.stations(one));
     return one.about
-      ? h("button", { type: "button", class: [...classes, "tip"], title: one.about, "aria-label": [one.label, one.suit ? about.suits[one.suit] : "", one.value].filter(Boolean).join(" ") || null, onclick: (event) => this.explain(event, one.about) }, ...children)
+      ? h("button", { type: "button", class: [...classes, "tip"], title: one.about, "aria-label": this.withCards([one.label, one.suit ? about.suits[one.suit] : "", one.value].filter(Boolean).join(" "), one.cards), onclick: (event) => this.explain(event, one.about) }, ...children)
       : h("div", { class: classes }, ...children);
+  }
+
+  /** The name of a button for ears: words, and the cards that lie on it. */
+  withCards(words, kinds = []) {
+    return [words, ...kinds.map((kind) => this.about.cards[kind].words)].filter(Boolean).join(said("words.comma")) || null;
   }
 
   stations(one) {
@@ -121,7 +127,7 @@ export class Table {
     const you = frame.names[seat] === said("words.you");
     const seen = seat === frame.table.bottom ? [] : one.hand.filter((kind) => kind !== null);
     const hidden = one.hand.length - seen.length;
-    return h("button", { type: "button", class: ["plate", "tip", seat === frame.acting && "acts", frame.table.winners.includes(seat) && "won"], "data-seat": seat, title: one.about, "aria-label": sentence(frame.names[seat]), onclick: (event) => this.explain(event, one.about) },
+    return h("button", { type: "button", class: ["plate", "tip", seat === frame.acting && "acts", frame.table.winners.includes(seat) && "won"], "data-seat": seat, title: one.about, "aria-label": this.withCards(sentence(frame.names[seat]), seen), onclick: (event) => this.explain(event, one.about) },
       h("span", { class: "who" }, avatar(you ? "you" : seat), h("b", {}, sentence(frame.names[seat])), one.dealer ? h("i", { class: "dealer", title: said("page.dealer") }, said("page.dealer_letter")) : null, h("b", { class: "points" }, signed(frame.scores[seat]))),
       h("span", { class: "second" }, seat !== frame.table.bottom && hidden ? h("span", { class: "held" }, `${hidden}`) : null, ...one.facts.flatMap((fact) => [this.fact(fact), " "])),
       seen.length ? h("span", { class: "chips open" }, ...seen.map((kind) => chip(about, kind))) : null);
@@ -165,7 +171,7 @@ export class Table {
       const names = kinds.map((kind) => this.about.cards[kind].name);
       return narrow && linesOf(names, width - 190) === 1 ? 0.2 : linesOf(names, room); // a few beside the name
     });
-    const short = open.map((kinds) => width >= 480 && kinds.length <= 2);
+    const short = others.map(([seat], number) => (open[number].length ? width >= 480 && open[number].length <= 2 : this.frame.table.seats[seat].facts.length < 2));
     this.holder.classList.toggle("spread", Math.max(...lines) > 0);
     let plan = layOut(narrow, width, height, lines, short);
     this.seat(others, plan);
@@ -185,6 +191,10 @@ export class Table {
     });
     felt.style.setProperty("--card", rem(card));
     felt.style.minHeight = narrow ? rem(plan.least) : null;
+    const { foot } = this.parts;
+    const [own, prompt] = foot.children;
+    foot.classList.remove("long");
+    foot.classList.toggle("long", own.offsetTop > prompt.offsetTop && prompt.offsetTop + prompt.scrollHeight > own.offsetTop);
   }
 
   /** Puts the plates of the others where they belong. */
