@@ -346,6 +346,7 @@ def test_the_terminal_speaks_of_you(name, size, file):
     assert len(seen) > 5
     assert any("you" in text for text in seen)
     assert not [text for text in seen if own in text]
+    assert not [text for text in seen if "Player_" in text]  # a name stays as it is
 
 
 # --- plain text ---------------------------------------------------------------------------------------------------

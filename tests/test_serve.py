@@ -619,6 +619,18 @@ def test_a_game_of_other_rules_is_listed_as_old_and_refused_without_a_failure(tm
         assert "this is a record of version 99" in reply.json()["error"]
 
 
+def test_what_another_server_has_saved_in_the_same_folder_is_listed_and_opened(tmp_path):
+    """Once it was listed with Continue, and then there was no such game."""
+    one, other = Browser(tmp_path), Browser(tmp_path)
+    one.get("/games")
+    other.client.cookies = one.client.cookies
+    other.deal(game="donguri", num_players=3)  # it knows now which games there are
+    about, frame = one.deal(game="donguri", num_players=3)
+    assert one.play(about, frame, frame["legal"][0]).status_code == 200
+    (listed,) = other.get("/games").json()["games"]
+    assert other.get(f"/games/{listed['id']}").json()["game"]["id"] == about["id"]
+
+
 def test_that_there_is_no_room_for_a_browser_is_told_that_browser_alone(tmp_path, monkeypatch):
     """Once nobody was told; and that a game could not be saved, everybody was told until the next card of anybody."""
     one, other = Browser(tmp_path), Browser(tmp_path)

@@ -11,7 +11,7 @@ from trick_envs.engine.registry import game_type
 from trick_envs.play.hints import CardHint, Hint
 from trick_envs.view import TableView
 from trick_envs.view.messages import said
-from trick_envs.view.words import card_words, counted
+from trick_envs.view.words import card_words, counted, sentence
 
 
 def percent(probability: float) -> str:
@@ -122,7 +122,7 @@ def retry_told(tried: Mapping[str, Any]) -> str:
 def summary(view: TableView, hint: Hint) -> str:
     """A hint in a sentence or two."""
     told = [headline(hint, view.suits, view.ranks), expectation(hint, game_type(view.game).teams)]
-    return " ".join(f"{each[:1].upper()}{each[1:]}." for each in told if each)
+    return " ".join(f"{sentence(each)}." for each in told if each)
 
 
 def table(view: TableView, hint: Hint) -> list[str]:

@@ -163,7 +163,9 @@ class SavedGames:
 
     def games_of(self, browser: str) -> list[SavedGame]:
         """The games that a browser has begun, the latest first. What cannot be read is left out."""
-        found = [self._glance(path) for path in files_in(self._own(browser), "*.json")]
+        files = files_in(self._own(browser), "*.json")
+        self._by_id().update((path.stem, path) for path in files)  # another server may have written some
+        found = [self._glance(path) for path in files]
         return sorted((one for one in found if one is not None and one.begun), key=lambda one: -one.saved)
 
     # --- the same cards for several people ---------------------------------------------------------------------------

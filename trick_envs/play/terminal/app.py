@@ -24,7 +24,7 @@ from trick_envs.play.terminal.card_input import Choice, choices, named
 from trick_envs.play.terminal.drawing import FAINT, Drawing
 from trick_envs.view import TableView
 from trick_envs.view.guide import guide_markdown
-from trick_envs.view.words import signed
+from trick_envs.view.words import sentence, signed
 
 TALL = 36  # lines from which seats stand apart
 WIDE, LOG = 110, 46  # columns from which the tricks are listed beside the table, and for them
@@ -238,7 +238,7 @@ class PlayApp(App[Exception | None]):
 
     def _draw_hand(self) -> None:
         view = self.view
-        prompt = Text(view.prompt[:1].upper() + view.prompt[1:])
+        prompt = Text(sentence(view.prompt))
         if self.typed:
             prompt.append("   ").append(f" {self.typed} ", "reverse")
         hint = self._hint() if self._advises else None
