@@ -171,7 +171,7 @@ export class Table {
       const names = kinds.map((kind) => this.about.cards[kind].name);
       return narrow && linesOf(names, width - 190) === 1 ? 0.2 : linesOf(names, room); // a few beside the name
     });
-    const short = others.map(([seat], number) => (open[number].length ? width >= 480 && open[number].length <= 2 : this.frame.table.seats[seat].facts.length < 2));
+    const short = open.map((kinds) => width >= 480 && kinds.length <= 2);
     this.holder.classList.toggle("spread", Math.max(...lines) > 0);
     let plan = layOut(narrow, width, height, lines, short);
     this.seat(others, plan);
