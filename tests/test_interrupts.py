@@ -200,6 +200,53 @@ def test_an_opponent_that_raises_once_costs_a_reset_and_nothing_else(kind: str, 
     assert game.states().tobytes() == untroubled.states().tobytes()
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_interrupted_reset_without_a_seed_takes_nothing_from_the_match_that_goes_on(kind: str) -> None:
+    """The next seed was drawn from the stream of the running match, whose saved state then had other deals."""
+    game = Game(kind, lowest)
+
+    def reset() -> None:
+        game.env.reset()
+
+    game.begin(3)
+    for at in range(0, lines_in(reset), 5):
+        game.begin(3)
+        before = game.states().copy()
+        Stop(at).during(reset)
+        after = game.states().copy()
+        try:
+            game.step()
+        except ResetNeeded:
+            continue
+        assert after.tobytes() == before.tobytes() or (after["seed"] != before["seed"]).all()
+        if kind in ("env", "raw_env"):
+            again = make("pepper", 5, raw=kind == "raw_env", num_deals=2)
+            again.set_state(game.env.get_state())
+            assert again.states.tobytes() == game.states().tobytes()
+
+
+def test_a_history_that_was_interrupted_anywhere_is_told_right_the_next_time() -> None:
+    game = Game("raw_env")
+
+    def ask() -> Any:
+        return game.env.history(1)
+
+    def begin() -> None:
+        game.begin(6)
+        ask()
+        for _ in range(3):
+            game.step()
+
+    begin()
+    expected, count = ask(), 0
+    begin()
+    for at in range(0, lines_in(ask), 3):
+        begin()
+        count += Stop(at).during(ask)
+        assert np.array_equal(ask(), expected)
+    assert count > 20
+
+
 def test_vector_games_that_were_interrupted_are_reset_together() -> None:
     game = Game("vector", lowest)
     game.begin(2)

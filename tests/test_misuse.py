@@ -904,6 +904,75 @@ def test_a_copy_of_a_player_draws_by_itself(spec: str) -> None:
     assert drawn[0] == drawn[1]
 
 
+@pytest.mark.parametrize("kind", ["search", "rollout"])
+def test_what_is_made_of_a_search_leaves_the_player_that_it_starts_from_alone(kind: str) -> None:
+    """To reseed a copy, or to search again with other worlds, reseeded the original's policy."""
+    games = BatchEnv("pepper", 64, 3)
+    games.reset(seed=1)
+    policy = make_agent("pretrained:sample", games.game, 5)
+    player: Any = SearchAgent("pimc", 1, games.game, 5, policy)
+    if kind == "rollout":
+        player = RolloutAgent(policy, 1, games.game, 5)  # type: ignore[arg-type]
+
+    def draws() -> Any:
+        return policy.act(games.observations, games.action_masks, games.states).tolist()
+
+    before = draws()
+    copy.copy(player).seed(9)
+    if kind == "rollout":
+        player.again(2, 9)
+    assert draws() == before
+    player.seed(9)
+    assert draws() != before  # it is its own
+
+
+def test_a_copy_of_an_environment_draws_from_spaces_of_its_own() -> None:
+    env = make("pepper", 5, raw=True)
+    env.action_space("player_0").seed(3)
+    twin = copy.copy(env)
+    drawn = [[each.action_space("player_0").sample() for _ in range(9)] for each in (twin, env)]
+    assert drawn[0] == drawn[1]
+
+
+# --- what machine code takes ----------------------------------------------------------------------------------------
+
+
+def test_arrays_of_any_kind_are_played_without_compiling_anything_for_them() -> None:
+    """A step with actions that cannot be written, as Ray and JAX give them, took half a minute."""
+    games = BatchEnv("pepper", 4, 3)
+    games.reset(seed=1)
+    kernels = games.game.kernels
+    player = GreedyAgent(games.game)
+    expected = player.act(games.observations, games.action_masks, games.states)
+    games.step(expected)
+    names = ("first_illegal", "step_rows", "greedy_actions")
+    compiled = [getattr(kernels, name).signatures for name in names if hasattr(getattr(kernels, name), "signatures")]
+    before = [list(each) for each in compiled]
+    for locked in (True, False):
+        actions = player.act(games.observations, games.action_masks, games.states)
+        rows = np.arange(4)
+        actions.flags.writeable = rows.flags.writeable = not locked
+        games.step(actions, rows)
+        strided = np.repeat(games.states, 2)[::2]
+        unaligned = np.frombuffer(b" " + games.states.tobytes(), games.game.dtype, offset=1)
+        for states in (strided, unaligned, games.states[::2]):
+            chosen = player.act(games.observations[: len(states)], games.action_masks[: len(states)], states)
+            assert len(chosen) == len(states)
+    assert [list(each) for each in compiled] == before
+
+
+def test_actions_are_what_they_were_when_the_step_began() -> None:
+    """Those in an array of the batch itself changed while they were played, behind the check."""
+    games, others = (BatchEnv("pepper", 3, 3) for _ in range(2))
+    for each in (games, others):
+        each.reset(seed=1)
+    actions = games.action_masks[1:].argmax(axis=1)
+    games.seats[:2] = actions
+    games.step(games.seats[:2], [1, 2])
+    others.step(actions, [1, 2])
+    assert games.states.tobytes() == others.states.tobytes()
+
+
 # --- the AEC environment and saved matches --------------------------------------------------------------------------
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import itertools
 import math
 import pickle
+import sys
 from collections import Counter, defaultdict
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from typing import Any
 
@@ -45,6 +47,22 @@ def play(state: Any, rng: np.random.Generator, steps: int = 10**9) -> Any:
 def start(name: str, players: int | None = None, seed: int = 0) -> tuple[Any, np.random.Generator]:
     rng = np.random.default_rng(seed)
     return deal(full(name, players).new_initial_state(), rng), rng
+
+
+def test_positions_are_played_in_several_threads_as_in_one() -> None:
+    """They had one place for what the end of a deal pays: some ended with the points of another thread's deal."""
+    game = full("pepper", 4)
+
+    def returns(seed: int) -> Any:
+        return play(game.new_initial_state(), np.random.default_rng(seed)).returns()
+
+    expected, interval = [returns(seed) for seed in range(40)], sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            assert list(pool.map(returns, [*range(40)] * 12)) == expected * 12
+    finally:
+        sys.setswitchinterval(interval)
 
 
 # --- the deal -----------------------------------------------------------------------------------------------------

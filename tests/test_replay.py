@@ -9,6 +9,7 @@ from functools import reduce
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from trick_envs import game_names
@@ -122,7 +123,7 @@ def test_a_record_that_breaks_a_rule_is_refused_and_says_where(change: str, mess
         replay(broken(change))
 
 
-ODD = [None, True, -1, 2**70, float("nan"), "x" * 5000, "\u202e\ud800", [], {}]
+ODD = [None, True, -1, 2**70, float("nan"), "x" * 5000, "\u202e\ud800", [], {}, np.zeros(3, np.int64)]
 DEEP = [
     ("deals", 0, "actions", 3),
     ("deals", 0, "actions", 3, 0),

@@ -23,6 +23,7 @@ import numpy as np
 
 from trick_envs.agents.agent import Actions, Masks, Observations, required
 from trick_envs.agents.chance import Chance
+from trick_envs.engine.copies import OwnCopies
 from trick_envs.engine.deal import Deal
 from trick_envs.engine.game import Game
 from trick_envs.engine.history import HIDDEN_CARD, Events, Recall
@@ -187,7 +188,7 @@ def parse_llm(spec: str) -> tuple[str, str, Settings]:
     return found["model"], found["url"], Settings(**given)
 
 
-class LLMAgent:
+class LLMAgent(OwnCopies):
     """A language model that plays.
 
     Every decision is a chat of its own: the rules, and what the seat knows (``position_text``), with the order of play

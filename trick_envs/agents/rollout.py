@@ -21,6 +21,7 @@ from trick_envs.agents.agent import (
 from trick_envs.agents.chance import softmax
 from trick_envs.agents.search import MAX_EFFORT, SearchResult
 from trick_envs.engine.arguments import whole_number
+from trick_envs.engine.copies import OwnCopies
 from trick_envs.engine.game import Game, checked_game
 from trick_envs.engine.rng import checked_seed, decision_bits_of
 from trick_envs.engine.search.playouts import MIN_STANDARD_ERRORS
@@ -47,7 +48,7 @@ class ActorCritic(Agent, Protocol):
         ...
 
 
-class RolloutAgent:
+class RolloutAgent(OwnCopies):
     """A policy that tries its likeliest actions in sampled worlds. Needs ``states``.
 
     Every candidate is played in the same worlds; the policy's best actions follow for all seats, until the seat has its
@@ -95,9 +96,10 @@ class RolloutAgent:
         return self._search(observations, action_masks, states)[0]
 
     def again(self, worlds: int, seed: int) -> RolloutAgent:
-        """The same search with other worlds. Its policy is calibrated for both."""
-        other = RolloutAgent(self._policy, worlds, self.game)
-        other._seed, other._points = np.uint64(seed), self._calibrated()
+        """The same search with other worlds, by the same policy, which is calibrated for both and keeps its seed."""
+        other = object.__new__(RolloutAgent)
+        vars(other).update(vars(self) | {"_points": self._calibrated()})
+        other._rounds, other._seed = list(_rounds(worlds)), np.uint64(seed)
         return other
 
     def compare(

@@ -20,6 +20,7 @@ from trick_envs.agents.agent import (
 )
 from trick_envs.agents.greedy import GreedyAgent
 from trick_envs.engine.arguments import number_among, whole_number
+from trick_envs.engine.copies import OwnCopies
 from trick_envs.engine.game import Game, checked_game
 from trick_envs.engine.history import Events
 from trick_envs.engine.rng import checked_seed
@@ -53,7 +54,7 @@ class SearchResult:
     counts: npt.NDArray[np.int32]
 
 
-class SearchAgent:
+class SearchAgent(OwnCopies):
     """A searching player. Needs ``states``.
 
     ``pimc`` samples hidden worlds, plays out every action in each by the heuristic, and takes the best on average.

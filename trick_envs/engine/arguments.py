@@ -66,7 +66,7 @@ def action_number(action: Any) -> int:
 
 
 def action_numbers(actions: npt.ArrayLike, count: int, whose: str = "actions") -> npt.NDArray[np.int64]:
-    """One action for each of so many games, ``(count,) int64``.
+    """One action for each of so many games, ``(count,) int64``: an array of its own, as machine code takes it.
 
     Args:
         actions: ``(count,)`` whole numbers.
@@ -79,7 +79,7 @@ def action_numbers(actions: npt.ArrayLike, count: int, whose: str = "actions") -
     array = _whole_numbers(actions)
     if array is None or array.shape != (count,):
         raise InvalidAction(f"{whose}: expected {count} whole numbers, shape ({count},), not {_described(actions)}")
-    return np.ascontiguousarray(array, np.int64)
+    return np.array(array, np.int64)
 
 
 def _whole_numbers(given: Any) -> npt.NDArray[np.integer] | None:

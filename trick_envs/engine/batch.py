@@ -24,7 +24,7 @@ from trick_envs.engine.play_log import PlayLog, layout_of, with_history
 from trick_envs.engine.positions import why_illegal
 from trick_envs.engine.registry import arguments_of, load_game_for
 from trick_envs.engine.rng import fresh_seed, game_seeds
-from trick_envs.engine.state import States
+from trick_envs.engine.state import States, Streams
 from trick_envs.errors import IllegalAction, InputError, ResetNeeded, shown
 
 MIN_GAMES = 1024  # in a thread: with fewer, threads wait longer for each other than they work
@@ -115,19 +115,19 @@ class BatchEnv(OwnArrays, Interruptible):
         Raises:
             ValueError: for an invalid seed.
         """
-        if seed is None and self._started:
-            drawn = np.zeros(self.num_envs, np.uint64)
-            self.game.kernels.next_seeds(self._states, self._all, drawn)
-        else:
-            drawn = np.array(game_seeds(fresh_seed() if seed is None else seed, self.num_envs), np.uint64)
-        self._reset(drawn)
+        if seed is None and not self._started:
+            seed = fresh_seed()
+        self._reset(None if seed is None else np.array(game_seeds(seed, self.num_envs), np.uint64))
 
     @whole
-    def _reset(self, drawn: npt.NDArray[np.uint64]) -> None:
+    def _reset(self, seeds: Streams | None) -> None:
         states = self._states
+        if seeds is None:
+            seeds = np.zeros(self.num_envs, np.uint64)
+            self.game.kernels.next_seeds(states, self._all, seeds)
         if self.num_envs > MOST_RECORDS:  # where nothing is compiled yet, all of it is compiled side by side
             self.game.kernels.prepare("step_rows", "observe_batch", "reset_batch", "first_illegal", "first_unnamed")
-        self._share(self.num_envs, lambda at: self.game.kernels.reset_batch(states[at], self._template, drawn[at]))
+        self._share(self.num_envs, lambda at: self.game.kernels.reset_batch(states[at], self._template, seeds[at]))
         if self._log is not None:
             self._log.begin_matches(states, self._all)
         self._observe()
@@ -326,7 +326,7 @@ class BatchEnv(OwnArrays, Interruptible):
             raise InputError(
                 f"env_ids: expected ascending whole numbers of 0 to {self.num_envs - 1}, not {shown(env_ids)}"
             )
-        return np.ascontiguousarray(games, np.int64)
+        return np.array(games, np.int64)
 
     def __repr__(self) -> str:
         return f"<BatchEnv of {self.num_envs} x {self.game}>"

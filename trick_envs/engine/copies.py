@@ -23,16 +23,8 @@ class OwnArrays:
     """
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
-        self.__dict__.update(writable(state))
-
-
-def writable(state: Mapping[str, Any]) -> dict[str, Any]:
-    """Attributes, with copies of the arrays that cannot be written; what was one array stays one."""
-    copies: dict[int, Any] = {}
-
-    def of(value: Any) -> Any:
-        if isinstance(value, np.ndarray) and not value.flags.writeable:
-            return copies.setdefault(id(value), value.copy())
-        return value
-
-    return {name: of(value) for name, value in state.items()}
+        copies: dict[int, Any] = {}  # what was one array stays one
+        for name, value in state.items():
+            if isinstance(value, np.ndarray) and not value.flags.writeable:
+                value = copies.setdefault(id(value), value.copy())
+            self.__dict__[name] = value

@@ -261,7 +261,7 @@ def checked_game(game: object) -> Game:
 
 
 def checked_states(game: Game, states: Any, whose: str = "states", least: int = 0) -> States:
-    """What somebody gives as positions of a game, if they are.
+    """What somebody gives as positions of a game, if they are: one after the other, as machine code takes them.
 
     Args:
         game: the game.
@@ -284,7 +284,7 @@ def checked_states(game: Game, states: Any, whose: str = "states", least: int = 
             told = "a single record: states[i : i + 1] stays an array"
         wanted = f"records of {game!r}, shape (B,), such as env.unwrapped.states"
         raise InputError(f"{whose}: expected {wanted}, not {told}")
-    return states
+    return np.require(np.asarray(states), requirements=["C", "A"])
 
 
 # --- the observation of a game ------------------------------------------------------------------------------------
@@ -298,14 +298,12 @@ def observation_layout(game: GameType, num_players: int) -> Layout:
     n, deck = num_players, game.deck(num_players)
     kinds, suits, ranks = deck.kinds, len(deck.suits), len(deck.ranks)
     phases = ", ".join(PHASES[phase] for phase in game.phases)
+    known = Block("known", (n - 1) * kinds, f"by other seat and card: {KNOWN}", deck.copies, unit="card")
+    in_trick = f"the card it has in the trick, as one of {suits} suits and one of {ranks} ranks"
     return Layout(
         (
             Block("hand", kinds, "own hand: how many of each card", deck.copies, unit="card"),
-            *(
-                [Block("known", (n - 1) * kinds, f"by other seat and card: {KNOWN}", deck.copies, unit="card")]
-                if game.hands_seen
-                else []
-            ),
+            *([known] if game.hands_seen else []),
             Block(
                 "gone",
                 n * kinds,
@@ -313,12 +311,7 @@ def observation_layout(game: GameType, num_players: int) -> Layout:
                 deck.copies,
                 unit="card",
             ),
-            Block(
-                "table",
-                n * (suits + ranks),
-                f"by seat: the card it has in the trick, as one of {suits} suits and one of {ranks} ranks",
-                unit="suit and rank",
-            ),
+            Block("table", n * (suits + ranks), f"by seat: {in_trick}", unit="suit and rank"),
             Block("void", n * suits, "by seat and suit: 1 if play has shown that it holds none", unit="suit"),
             Block("hand_size", n, "by seat: cards in hand", game.hand_size(n)),
             Block("phase", len(game.phases), f"the phase, one of {phases}"),

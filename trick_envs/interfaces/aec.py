@@ -12,6 +12,7 @@ from pettingzoo import AECEnv
 from pettingzoo.utils.env_logger import EnvLogger
 
 from trick_envs.engine.arguments import action_number, reward_mode, seat_or_agent
+from trick_envs.engine.copies import OwnCopies
 from trick_envs.engine.game import Game
 from trick_envs.engine.history import Events, Recall
 from trick_envs.engine.kernels.observing import ROOM_BEHIND
@@ -61,7 +62,7 @@ class _Seats(dict[str, int]):
         raise InputError(f"agent: expected one of {', '.join(self)}, not {shown(agent)}")
 
 
-class RawEnv(AECEnv[str, Observation, int | None]):
+class RawEnv(OwnCopies, AECEnv[str, Observation, int | None]):
     """A trick-taking game as a PettingZoo AEC environment, without checks of the order of calls.
 
     - Observation: ``{"observation": (D,) float32, "action_mask": (A,) int8}``, relative to the seat; ``layout`` says
@@ -163,7 +164,7 @@ class RawEnv(AECEnv[str, Observation, int | None]):
         if seed is not None:
             seed = checked_seed(seed)
         elif self._match is not None:
-            seed = self._match.next_seed()
+            seed = self._match.next_seed
         else:
             seed = fresh_seed()
         match = Match(self.game, seed, given, self.reward)
@@ -385,9 +386,10 @@ class RawEnv(AECEnv[str, Observation, int | None]):
         number = seat_or_agent(seat, self.num_players)
         if self._match is None:
             raise RuntimeError("history() needs a match: call reset() first")
-        if self._recall is None:
-            self._recall = Recall(self.game)
-        return self._recall.history(self._match.deals, number)
+        recall, self._recall = self._recall or Recall(self.game), None  # one that is stopped half-way is not kept
+        events = recall.history(self._match.deals, number)
+        self._recall = recall
+        return events
 
     @property
     def knows_order(self) -> bool:

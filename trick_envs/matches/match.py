@@ -82,10 +82,11 @@ class Match:
         """What naming a card means now: ``lead``, ``follow``, ``pass``, ``keep``, ``pick``, or ``over``."""
         return phase_name(self.states)
 
+    @property
     def next_seed(self) -> int:
-        """The seed of the match that follows this one in its stream; every call draws another."""
+        """The seed of the match that follows this one in its stream, should it be left now."""
         seeds = np.zeros(1, np.uint64)
-        self.game.kernels.next_seeds(self.states, np.zeros(1, np.int64), seeds)
+        self.game.kernels.next_seeds(copy_states(self.states), _ONLY_ROW, seeds)
         return int(seeds[0])
 
     def play(self, action: int) -> int:
@@ -328,7 +329,7 @@ class Match:
 
     def __reduce__(self) -> tuple[Any, ...]:
         notes = self.notes, [deal.notes for deal in self.deals]
-        return _loaded, (self.to_bytes(), self.game, self.reward, self.names, *notes, self.states["rng"].tolist())
+        return _loaded, (self.to_bytes(), self.game, self.reward, self.names, *notes)
 
     def log(self) -> PlayLog:
         """Who has played what and when, as observations with history show it: a log of one game.
@@ -343,14 +344,13 @@ class Match:
 
 
 def _loaded(
-    data: bytes, game: Game, reward: str, names: tuple[str, ...], notes: dict[str, Any], of_deals: Any, rng: Any
+    data: bytes, game: Game, reward: str, names: tuple[str, ...], notes: dict[str, Any], of_deals: Any
 ) -> Match:
     """A match that was copied or pickled."""
     match, _ = Match.from_bytes(data, game, reward)
     match.names, match.notes = names, notes
     for deal, further in zip(match.deals, of_deals, strict=True):
         deal.notes = further
-    match.states["rng"] = rng  # ``next_seed`` has drawn from it
     return match
 
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Set
 from typing import Any
 
+import numpy as np
+
+from trick_envs.engine.arguments import is_whole
 from trick_envs.engine.deal import Deal
 from trick_envs.engine.game import Game
 from trick_envs.engine.registry import load_game
@@ -52,17 +56,19 @@ def _read_played(game: Game, deal: Mapping[str, Any], where: str) -> Deal:
     for key in _NEEDED_OF_A_DEAL:
         if key not in deal:
             raise InputError(f"{where}: the deal of a record has {key!r}, and this one has not")
-    listed, actions = deal["actions"], list[tuple[int, int]]()
+    listed, score, actions = deal["actions"], deal["score"], list[tuple[int, int]]()
     if not isinstance(listed, (list, tuple)):
         raise InputError(f"{where}: expected 'actions', a list of [seat, card], not {shown(listed)}")
+    if score is not None and not isinstance(score, list):
+        raise InputError(f"{where}: expected 'score', a list of points or None, not {shown(score)}")
     for count, action in enumerate(listed, 1):
-        if not isinstance(action, (list, tuple)) or len(action) != 2:
+        if not isinstance(action, (list, tuple)) or len(action) != 2 or not is_whole(action[0], 0, math.inf):
             raise InputError(f"{where}, play {count}: expected [seat, card], not {shown(action)}")
         try:
             actions.append((action[0], game.deck.parse(action[1])))
         except ValueError as error:
             raise InputError(f"{where}, play {count}: {error}") from None
-    return Deal(actions=actions, score=deal["score"])
+    return Deal(actions=actions, score=score)
 
 
 def _check_same(told: object, found: object, where: str) -> None:
@@ -79,7 +85,8 @@ def _check_same(told: object, found: object, where: str) -> None:
     elif isinstance(found, list) and isinstance(told, (list, tuple)) and len(found) == len(told):
         for number, (one, other) in enumerate(zip(told, found, strict=True)):
             _check_same(one, other, f"{where}[{number}]")
-    elif told != found or isinstance(told, bool) != isinstance(found, bool):  # true is no 1
+    elif isinstance(told, np.ndarray) or told != found or isinstance(told, bool) != isinstance(found, bool):
+        # an array compares number by number, and true is no 1
         raise InputError(f"{where} says {_short(told)}, but the cards say {_short(found)}")
 
 

@@ -47,7 +47,7 @@ def table_view(
         TypeError: if ``game`` is no game.
     """
     n = checked_game(game).num_players
-    checked_states(game, states, least=1)
+    states = checked_states(game, states, least=1)
     if observer is not None and not is_whole(observer, 0, n - 1):
         raise InputError(f"observer: expected a seat of 0 to {n - 1}, or None for an open table, not {shown(observer)}")
     for name, shown_with, kind in (("previous", previous, Trick), ("ended", ended, Ended)):

@@ -43,9 +43,8 @@ class Moves:
         self.to_deal = game.num_players * game.hand_size if isinstance(game, Variant) else game.deck.size
         self.nothing = (0.0,) * game.num_players  # returns until the deal is over
         self.no_action = np.zeros(game.num_actions, np.int8)
-        self._shape, self._byte = (game.num_actions,), np.dtype(np.int8)
-        self._rewards = np.zeros(game.num_players)
-        self._scratch = np.zeros(game.num_actions, np.int8)
+        self._shape, self._byte, self._players = (game.num_actions,), np.dtype(np.int8), (game.num_players,)
+        self._scratch = np.zeros(game.num_actions, np.int8)  # that nobody reads: threads share it
         self._branch = game.kernels.direct("branch")
         self._observe = game.kernels.direct("observe")
 
@@ -72,13 +71,13 @@ class Moves:
         Raises:
             IllegalAction: if it is not legal.
         """
-        after, mask = np.empty(1, record.dtype), np.empty(self._shape, self._byte)
-        result = self._branch(record, action, ZERO_SUM, after, self._rewards, mask)
+        after, mask, rewards = np.empty(1, record.dtype), np.empty(self._shape, self._byte), np.empty(self._players)
+        result = self._branch(record, action, ZERO_SUM, after, rewards, mask)
         if result == ILLEGAL:
             raise IllegalAction(why_illegal(self.game, record, action))
         if result < DEAL_ENDED:
             return after, int(result), mask, self.nothing
-        return after, TERMINAL, mask, tuple(self._rewards.tolist())
+        return after, TERMINAL, mask, tuple(rewards.tolist())
 
     def __reduce__(self) -> tuple[Any, ...]:
         return moves, (self.game,)
