@@ -596,3 +596,23 @@ def test_a_closed_input_is_one_that_has_ended(tmp_path, monkeypatch, capsys):
     play_match("pepper", 3, 0, "greedy", 1, 1, tmp_path / "record.json", False, 0.0, False)
     assert "you have played no card, so nothing is saved" in capsys.readouterr().out
     assert not list(tmp_path.iterdir())
+
+
+def test_a_game_that_has_gone_on_elsewhere_is_not_overwritten_and_the_terminal_says_so(file, monkeypatch, capsys):
+    """Once whoever saved last overwrote the cards of the other, and "saved" was told even if nothing was."""
+    run("pepper", "--num-deals", "1", "--seed", "3", "--opponents", "greedy", "--record", file, lines="\n")
+
+    written = []
+
+    def lines():
+        run("--resume", "--record", file, lines="\n\n\n")  # in another terminal
+        written.append(file.read_text())
+        yield "\n"
+
+    class Input:
+        isatty, __iter__, _lines = (lambda self: False), (lambda self: self._lines), lines()
+
+    monkeypatch.setattr(sys, "stdin", Input())
+    play_match(None, None, 0, None, None, None, file, False, 0.0)
+    assert file.read_text() == written[0]
+    assert capsys.readouterr().out.endswith(f"not saved in {file}: this game has gone on elsewhere\n")

@@ -631,6 +631,44 @@ def test_what_another_server_has_saved_in_the_same_folder_is_listed_and_opened(t
     assert other.get(f"/games/{listed['id']}").json()["game"]["id"] == about["id"]
 
 
+def test_a_game_that_is_open_on_two_servers_loses_no_card(tmp_path, monkeypatch):
+    """Once each wrote its own copy over the other's."""
+    one, other = Browser(tmp_path), Browser(tmp_path)
+    about, frame = one.deal(game="donguri", num_players=3, num_deals=1, seed=5)
+    address = f"/games/{about['id']}"
+    stamp = other.get(address).json()["game"]["stamp"]
+    (file,) = tmp_path.glob(f"*/{about['id']}.json")
+
+    def cards():
+        return [action for deal in json.loads(file.read_text())["deals"] for _, action in deal["actions"]]
+
+    assert one.play(about, frame, frame["legal"][0]).status_code == 200
+    longer = cards()
+    assert other.get(f"{address}/stamp").json()["stamp"] != stamp  # a page that shows it asks what is new
+    assert other.play(about, frame, frame["legal"][-1]).status_code == 409  # it was played already
+    assert cards() == longer
+    reply = other.get(address).json()
+    assert reply["game"]["stamp"] == one.get(f"{address}/stamp").json()["stamp"]
+    older = reply["frames"][-1]
+    frame = other.play(about, older, older["legal"][0]).json()["frames"][-1]
+    assert cards()[: len(longer)] == longer < cards()
+    assert one.post(f"{address}/back", {"number": older["number"]}).status_code == 409
+    assert one.post(f"{address}/back", {"number": frame["number"]}).status_code == 200
+    assert cards() == longer
+    older = other.get(address).json()["frames"][-1]
+    choose = Session.choose
+
+    def meanwhile(session, busy):
+        monkeypatch.setattr(Session, "choose", choose)
+        assert one.play(about, older, older["legal"][0]).status_code == 200
+        return choose(session, busy)
+
+    monkeypatch.setattr(Session, "choose", meanwhile)
+    assert other.play(about, older, older["legal"][-1]).status_code == 409  # both had begun at the same card
+    monkeypatch.setattr(Session, "choose", choose)
+    assert other.get(address).json()["game"]["log"] == one.get(address).json()["game"]["log"]
+
+
 def test_that_there_is_no_room_for_a_browser_is_told_that_browser_alone(tmp_path, monkeypatch):
     """Once nobody was told; and that a game could not be saved, everybody was told until the next card of anybody."""
     one, other = Browser(tmp_path), Browser(tmp_path)
@@ -906,14 +944,14 @@ def test_a_folder_that_may_not_be_entered_holds_nothing_and_the_page_says_why(tm
 
 def test_what_was_saved_is_what_the_page_has_shown(tmp_path):
     """Once only the person's own card was saved: after a restart the page showed an older position."""
-    found = Browser(tmp_path)
+    found = Browser(tmp_path / "games")
     about, frame = found.deal(game="donguri", num_players=3)
-    for _ in range(2):
+    for number in range(2):
         frame = found.play(about, frame, frame["legal"][0]).json()["frames"][-1]
-        again = Browser(tmp_path)
+        again = Browser(
+            shutil.copytree(tmp_path / "games", tmp_path / f"{number}")
+        )  # the first server's stay as they are
         assert again.play(about, frame, frame["legal"][0]).status_code == 200
-        (tmp_path / "x").write_text("")  # the first server's file is as it was for it
-        found.pages.games.kept.get(about["id"]).session.save()
 
 
 def test_a_play_that_fails_in_the_middle_has_not_happened(monkeypatch):

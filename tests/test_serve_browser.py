@@ -1596,6 +1596,22 @@ def test_the_total_of_eight_deals_is_in_sight(open_page, address):
     assert page.evaluate("score.scrollWidth <= score.clientWidth")  # once the last deal was cut off
 
 
+def test_how_strong_a_player_is_stands_whole_beside_the_points_of_three_deals(open_page, address):
+    """Once "casual" broke as "casua" and "l"; a long name breaks where it must."""
+    page = open_page({"width": 1366, "height": 650})
+    deal(page, address, game="donguri", num_players=4, opponents="greedy", seed=5)
+    page.evaluate("state.about.deals = [[-14, 0, -14, -24], [-8, -7, 0, -5], [0, -11, 0, -13]]")
+    page.evaluate("state.about.players[3] = 'x'.repeat(80); state.frame.scores = [-22, -18, -14, -42]")
+    page.evaluate("state.renderScore()")
+    parts = """(one) => { const range = document.createRange(); range.selectNodeContents(one);
+        return [...range.getClientRects()].filter((box) => box.width > 1).length; }"""
+    told = page.locator("#score small")
+    assert [told.nth(seat).evaluate(parts) for seat in range(2)] == [1, 1]
+    assert told.nth(2).evaluate(parts) > 1
+    panel, name = (page.locator(one).bounding_box() for one in ("#score-panel", "#score tbody tr:last-child th"))
+    assert name["width"] < panel["width"] / 2
+
+
 def test_a_second_tab_follows_and_a_stale_one_says_so(open_page, address):
     one = open_page()
     short_game(one, address)

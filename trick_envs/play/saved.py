@@ -88,7 +88,7 @@ class SavedGames:
     """Games on disk. Files are replaced atomically (``Session.save``).
 
     Args:
-        folder: where; it is made when the first game is saved. One server writes into it.
+        folder: where; it is made when the first game is saved.
 
     Attributes:
         policies: the folder of the policies that people have brought.
@@ -97,7 +97,7 @@ class SavedGames:
     def __init__(self, folder: Path) -> None:
         self.folder, self.policies = folder, folder / "policies"
         self._known: dict[Path, tuple[int, SavedGame | None]] = {}
-        self._index: dict[str, Path] | None = None  # by id; this server alone writes into the folder
+        self._index: dict[str, Path] | None = None  # by id
         self._lock = threading.Lock()
 
     def _by_id(self) -> dict[str, Path]:

@@ -6,6 +6,7 @@ The terminal and the page present it.
 from __future__ import annotations
 
 import json
+import stat
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -75,6 +76,7 @@ class Session:
         self.start_number = number_of_plays(match)
         self.players, self.seat = list(players), list(players).index(PERSON)
         self.taken_back, self.ended, self.same_cards, self.unsaved = 0, False, "", ""
+        self._on_disk: tuple[int, int] | None = None  # the file that was last read or written here
         self.agents = {seat: self._player(seat) for seat in range(len(players)) if seat != self.seat}
         self.log = [told_of(done, self.seat) for done in plays_of(match)]
         self._question: Question | None = None
@@ -117,6 +119,7 @@ class Session:
         Raises:
             ValueError: if the file holds none, or such players; tells no path: whoever asks may be a stranger.
         """
+        on_disk = _identity(file)
         try:
             record = json.loads(file.read_text(encoding="utf-8-sig"))
             players = record["players"]
@@ -134,6 +137,7 @@ class Session:
         if not all(is_whole(count, 0, most) for count, most in zip(counts, (1 << 53, session.number), strict=True)):
             raise InputError(f"'taken_back' and 'start_number' count plays: they are {counts!r:.200}")
         session.taken_back, session.start_number = counts
+        session._on_disk = on_disk
         session.ended = record.get("ended") is True
         session.same_cards = str(record.get("same_cards", ""))
         return session
@@ -290,16 +294,26 @@ class Session:
         """A match with the same cards, at the position at which the person has sat down."""
         return match_after(self.match, self.start_number)
 
+    @property
+    def gone_on_elsewhere(self) -> bool:
+        """Whether another process has written the file since it was last read or written here."""
+        found = None if self.file is None else _identity(self.file)
+        return None not in (found, self._on_disk) and found != self._on_disk
+
     def save(self) -> None:
         """Writes the record, with the players, if there is a file for it.
 
-        A file that cannot be written does not end the match: ``unsaved`` says why.
+        A file that cannot be written does not end the match, nor is one overwritten that another process has written:
+        ``unsaved`` says why.
         """
         if self.file is None:
             return
+        if self.gone_on_elsewhere:
+            self.unsaved = said("refused.elsewhere")
+            return
         try:
             write_json(self.file, self.record())
-            self.unsaved = ""
+            self.unsaved, self._on_disk = "", _identity(self.file)
         except OSError as error:
             self.unsaved = error.strerror or str(error)  # no path: whoever plays may be a stranger
 
@@ -343,6 +357,15 @@ def seated(seat: int, others: Sequence[str]) -> list[str]:
     for number, spec in enumerate(others):
         players[(seat + 1 + number) % n] = spec
     return players
+
+
+def _identity(file: Path) -> tuple[int, int] | None:
+    """What changes when a file is replaced; ``None`` if there is none."""
+    try:
+        found = file.stat()
+    except OSError:
+        return None
+    return (found.st_ino, found.st_mtime_ns) if stat.S_ISREG(found.st_mode) else None
 
 
 def told_of(done: Play, observer: int) -> str:

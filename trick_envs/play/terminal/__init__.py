@@ -58,6 +58,8 @@ def play_match(
             session.file.unlink(missing_ok=True)
     if not session.begun:
         console.print("you have played no card, so nothing is saved")
+    elif session.unsaved:
+        console.print(f"not saved in {session.file}: {session.unsaved}")
     elif session.match.over:
         console.print(f"saved: {session.file}; 'trick replay {session.file}' prints it")
     else:

@@ -129,7 +129,12 @@ class Games:
             played = await self._open(request)
 
             def made() -> Any:
-                return make(played, request.query_params if keys is None else read_object(body, keys))
+                if played.session.gone_on_elsewhere:  # by another server with this folder
+                    played.session = self._from_disk(played.id) or played.session
+                found = make(played, request.query_params if keys is None else read_object(body, keys))
+                if played.session.gone_on_elsewhere:  # meanwhile: what was played here is not saved
+                    raise ApiError(409, said("refused.older"))
+                return found
 
             async with played.lock:
                 return SafeJSON(await run_sync(made, limiter=self.threads))

@@ -170,7 +170,7 @@ class WebSession(Kept):
     def stamp(self) -> str:
         """Changes with everything that a page shows: other tabs ask for it."""
         taken_back, number = self.session.moment
-        return f"{taken_back}.{number}.{int(self.session.over)}"
+        return f"{taken_back}.{number}.{int(self.session.over)}{'+' * self.session.gone_on_elsewhere}"
 
     def last_deal(self) -> dict[str, Any] | None:
         """What the points of the last finished deal are for: its event; ``totals``: the points of the match."""

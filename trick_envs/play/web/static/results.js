@@ -13,7 +13,7 @@ export function renderScore() {
   const best = about.over && about.winners ? about.winners : [];
   const rows = frame.names.map((_, seat) => [
     [seat === about.seat && "you", seat === frame.acting && "acts", best.includes(seat) && "won"],
-    ...character(seat), ...(seat === about.seat ? [] : [" ", h("small", { title: about.players[seat] }, inWords(about.players[seat]))]),
+    ...character(seat), ...(seat === about.seat ? [] : [h("small", { title: about.players[seat] }, ` ${inWords(about.players[seat])}`)]),
   ]);
   $("show-deal").hidden = !about.last_deal || (about.over && about.num_deals === 1);
   $("show-deal").textContent = about.last_deal ? said("result.points_of", about.last_deal) : "";
