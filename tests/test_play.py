@@ -349,6 +349,19 @@ def test_the_terminal_speaks_of_you(name, size, file):
     assert not [text for text in seen if "Player_" in text]  # a name stays as it is
 
 
+@every_game
+def test_a_card_of_a_row_is_written_as_on_the_table(name):
+    """With symbols, rows below the table said "1Y" of a card that lay there as "1▲"."""
+    match, rng = Match(load_game(name), 3), np.random.default_rng(1)
+    for _ in range(24):
+        match.step(int(rng.choice(legal_of(match.game, match.states))))
+    view = match_view(match, 0)
+    cards = {view.card(kind): Drawing(True).card(view, kind).plain for kind in range(match.game.deck.kinds)}
+    symbols, letters = (Drawing(how).table(view, 200).plain for how in (True, False))
+    assert not [card for card in re.findall(r"\w+", symbols) if card in cards]
+    assert symbols.split() == [cards.get(word.strip(","), word) for word in letters.split()]
+
+
 # --- plain text ---------------------------------------------------------------------------------------------------
 
 

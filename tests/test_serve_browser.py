@@ -1286,6 +1286,19 @@ def test_the_list_of_tricks_is_whole_beside_the_table(open_page, address, tmp_pa
     assert over <= 0  # once the head of the list lay over what the keyboard had reached
 
 
+@pytest.mark.parametrize(("name", "players"), [("double_deck_whist", 4), ("zaraba22", 3)])
+def test_who_takes_a_trick_is_told_once_in_the_list_of_tricks(open_page, address, tmp_path, name, players):
+    """Once at the play and again at the card that was picked; of two lead cards at each, and at the one kept."""
+    page = open_page()
+    open_record(page, address, tmp_path, played(name, players))
+    expect(page.locator("#timeline td.takes .jump").first).to_be_visible()
+    told = """[...document.querySelectorAll("#timeline tr:has(.takes)")].map((row) => [...row.querySelectorAll(".jump")]
+        .map((one) => one.ariaLabel).filter((one) => one.endsWith(", takes the trick")))"""
+    found = page.evaluate(told)
+    assert [len(row) for row in found] == [1] * len(found) != []
+    assert not [row for row in found if " picks " in row[0]]
+
+
 def test_the_figures_on_a_card_are_whole(open_page, address):
     """On a laptop "+0.2 ±0.1" ended after "±0."."""
     page = open_page({"width": 1366, "height": 650})

@@ -5,6 +5,7 @@ Cards are written with letters: suit symbols are two columns wide in some termin
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
@@ -48,6 +49,13 @@ class Drawing:
         hidden = kinds.count(None)
         return Text(" ").join([*seen, *([Text(f"{hidden} hidden", FAINT)] if hidden else [])])
 
+    def _written(self, view: TableView, line: str) -> str:
+        """A line with its cards as all others are written."""
+        if not self.symbols:
+            return line
+        cards = rf"\b({'|'.join(view.ranks)})([{view.suits}])\b"
+        return re.sub(cards, lambda found: found[1] + suit_style(found[2], view.suits).symbol, line)
+
     def plays(self, view: TableView, plays: Sequence[tuple[int, int]]) -> Text:
         """A trick in a line."""
         by_seat = groupby(plays, key=lambda play: play[0])
@@ -90,7 +98,7 @@ class Drawing:
             for name, held in view.places.items()
             if any(kind is not None for kind in held)
         ]
-        lines += [Text(f"   {line}") for line in _flow(view.lines, width - 4)]
+        lines += [Text(f"   {line}") for line in _flow([self._written(view, line) for line in view.lines], width - 4)]
         return Text("\n").join(lines)
 
     def _played(self, view: TableView, seat: int) -> Text:

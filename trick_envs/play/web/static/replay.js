@@ -212,6 +212,7 @@ function renderTimeline() {
   const heads = [[h("span", { class: "hidden" }, said("replay.row"))], ...seats.map((seat) => [seatHead(seat), about.names[seat], null])];
   const rows = about.deals[deal].tricks.map((trick) => {
     const leader = trick.plays.find(([, , , phase]) => phase === "lead")?.[1];
+    const taking = trick.plays.findLast(([, who, , phase]) => who === trick.taker && phase !== "pick")?.[0];
     const number = trick.name === "pass" ? said("replay.pass") : String(trick.name + 1);
     const first = trick.end ?? trick.plays[0][0];
     return h(
@@ -223,7 +224,7 @@ function renderTimeline() {
           "button",
           {
             type: "button", class: "jump", "data-step": step, onclick: () => go(step),
-            "aria-label": does(who, phase, card) + (seat === trick.taker ? said("replay.takes") : ""),
+            "aria-label": does(who, phase, card) + (step === taking ? said("replay.takes") : ""),
           },
           chip(about, kindOf(card)), markOf(step),
         )),
