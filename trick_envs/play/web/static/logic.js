@@ -38,10 +38,10 @@ export function layOut(isNarrow, width, height, open, short = [], more = open.ma
 }
 
 /** How many lines small open cards take, by their names, in so many pixels. */
-export function linesOf(names, room) {
+export function linesOf(names, room, edge = 9) {
   let [lines, left] = [0, 0];
   for (const name of names) {
-    const wide = 9 + 8 * name.length;
+    const wide = edge + 8 * name.length;
     if (wide > left) [lines, left] = [lines + 1, room];
     left -= wide + 2;
   }

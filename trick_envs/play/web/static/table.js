@@ -169,7 +169,7 @@ export class Table {
     const open = others.map(([seat]) => this.frame.table.seats[seat].hand.filter((kind) => kind !== null));
     const lines = open.map((kinds) => {
       const names = kinds.map((kind) => this.about.cards[kind].name);
-      return narrow && linesOf(names, width - 190) === 1 ? 0.2 : linesOf(names, room); // a few beside the name
+      return narrow && linesOf(names, width - 190, 6) === 1 ? 0.2 : linesOf(names, room, narrow ? 6 : 9); // a few beside the name
     });
     const short = open.map((kinds) => width >= 480 && kinds.length <= 2);
     this.holder.classList.toggle("spread", Math.max(...lines) > 0);
