@@ -267,8 +267,10 @@ def test_the_network_shared_over_suits_takes_no_normalised_observations():
 
 def test_the_network_shared_over_suits_needs_a_game_and_sizes():
     assert suit_network(trick_envs.load_game("pepper"))["features_extractor_kwargs"]["width"] == 64
-    with pytest.raises(TypeError, match="expected a VecEnv of trick_envs, or load_game"):
-        suit_network("pepper")
+    others = env_util.make_vec_env("CartPole-v1", 2)
+    for wrong in ("pepper", others):
+        with pytest.raises(TypeError, match="expected a VecEnv of trick_envs, or load_game"):
+            suit_network(wrong)
     with pytest.raises(ValueError, match="depth: expected a whole number of 1 or more, not 0"):
         suit_network(trick_envs.load_game("pepper"), depth=0)
 

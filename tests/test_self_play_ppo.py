@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import os
 import signal
+import time
 import warnings
 import zipfile
 from pathlib import Path
@@ -382,7 +383,9 @@ def test_tensorboard_goes_on_in_the_same_folder(tmp_path: Path) -> None:
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
     model = make(tensorboard_log=str(tmp_path))
-    model.learn(2 * ROLLOUT).learn(2 * ROLLOUT, reset_num_timesteps=False)
+    model.learn(2 * ROLLOUT)
+    time.sleep(1.1)  # files are read in the order of their names, which tell the second
+    model.learn(2 * ROLLOUT, reset_num_timesteps=False)
     (folder,) = tmp_path.iterdir()
     found = EventAccumulator(str(folder))
     found.Reload()

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache, partial
 from itertools import accumulate, pairwise
 from math import inf
@@ -334,11 +335,11 @@ def suit_network(games: Any, width: int = 64, depth: int = 3) -> dict[str, Any]:
         TypeError: if ``games`` is neither.
         ValueError: if ``width`` or ``depth`` is not a whole number of 1 or more.
     """
-    if isinstance(games, Game):
-        game = games
-    elif callable(getattr(games, "get_attr", None)):
-        game = games.get_attr("game")[0]
-    else:
+    game = games
+    if callable(getattr(games, "get_attr", None)):
+        with suppress(AttributeError):  # of games that are not ours
+            game = games.get_attr("game")[0]
+    if not isinstance(game, Game):
         raise InputTypeError(f"games: expected a VecEnv of trick_envs, or load_game(…), not {shown(games)}")
     sizes = {name: whole_number(size, 1, inf, name) for name, size in (("width", width), ("depth", depth))}
     settings = {"game": game.name, "num_players": game.num_players, **sizes}
