@@ -9,7 +9,7 @@ from trick_envs.evaluation.duplicate import evaluate
 SAMPLES = int(sys.argv[1]) if len(sys.argv) > 1 else 1_500_000
 
 games = self_play_env("pepper", num_envs=512, num_players=5, seed=1)
-learning = {"n_steps": 64, "batch_size": 2048, "n_epochs": 1, "gamma": 1, "learning_rate": lambda left: 4e-3 * left}
+learning = {"n_steps": 64, "batch_size": 1024, "n_epochs": 1, "gamma": 1, "learning_rate": lambda left: 4e-3 * left}
 model = SelfPlayPPO("SuitPolicy", games, ent_coef=lambda left: 0.1 * left, **learning, seed=1, device="cpu")
 model.learn(SAMPLES, callback=[DuplicateEval(["greedy"], every=500_000, verbose=1)])
 model.save("policy.zip")

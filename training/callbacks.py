@@ -218,7 +218,7 @@ class ExactCheckpoint(_BetweenUpdates):
     of all random generators, and what the callbacks know. ``load`` goes on from there::
 
         model = ExactCheckpoint.load("checkpoint.zip", self_play_env("pepper", 512, 5))
-        model.learn(24_000_000 - model.num_timesteps, reset_num_timesteps=False)
+        model.learn(20_000_000 - model.num_timesteps, reset_num_timesteps=False)
 
     Args:
         path: the file, which is replaced; ``SelfPlayPPO.load`` and ``MaskablePPO.load`` read it, too.

@@ -52,7 +52,7 @@ class RunConfig(BaseModel):
     total_samples: Positive = Field(2_000_000, description="decisions to learn from, of all learning seats")
     n_envs: Positive = Field(512, description="games played in parallel")
     n_steps: Positive = Field(64, description="decisions per game between two updates")
-    batch_size: Annotated[int, Field(ge=2)] = Field(2048, description="samples per minibatch")
+    batch_size: Annotated[int, Field(ge=2)] = Field(1024, description="samples per minibatch")
     n_epochs: Positive = Field(1, description="passes over the samples per update")
     update_fraction: float = Field(
         0.5,
