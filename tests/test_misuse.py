@@ -38,6 +38,7 @@ from trick_envs.evaluation.seeds import Purpose, match_seeds, player_seeds
 from trick_envs.interfaces.gymnasium import SeatEnv
 from trick_envs.interfaces.illegal_penalty import worst_total
 from trick_envs.interfaces.text import TextEnv
+from trick_envs.interfaces.vector import VectorSeatEnv
 from trick_envs.matches import match as matches
 from trick_envs.matches.loop import play_match
 from trick_envs.matches.match import Match
@@ -971,6 +972,19 @@ def test_actions_are_what_they_were_when_the_step_began() -> None:
     games.step(games.seats[:2], [1, 2])
     others.step(actions, [1, 2])
     assert games.states.tobytes() == others.states.tobytes()
+
+
+def test_seats_that_are_shown_lead_compiled_code_nowhere_else() -> None:
+    """It checks no bounds: a learner's seat cannot be written, and whose seat is to act is looked at."""
+    vector = VectorSeatEnv("pepper", 2, num_players=3)
+    vector.reset(seed=1)
+    with pytest.raises(ValueError, match="read-only"):
+        vector.seats[0] = 99
+    games = BatchEnv("pepper", 2, 3, observation="history")
+    games.reset(seed=1)
+    games.seats[0] = 99
+    with pytest.raises(ValueError, match="seats: expected seats of 0 to 2"):
+        games.plays()
 
 
 # --- the AEC environment and saved matches --------------------------------------------------------------------------

@@ -270,7 +270,7 @@ class BatchEnv(OwnArrays, Interruptible):
             ValueError: if there are no such seats.
         """
         log = self._needed_log("plays()")
-        looking = self.seats if seats is None else seat_numbers(seats, self.num_players, self.num_envs)
+        looking = seat_numbers(self.seats if seats is None else seats, self.num_players, self.num_envs)
         return log.plays(self._all, looking)
 
     def history(self, env_id: int, seat: int) -> Events:

@@ -83,8 +83,10 @@ class VectorSeatEnv(Interruptible, VectorEnv[Masked, npt.NDArray[Any], npt.NDArr
 
     @property
     def seats(self) -> npt.NDArray[np.int64]:
-        """``(num_envs,) int64``: where the learner sits in each game."""
-        return self._learners.seats
+        """``(num_envs,) int64``, read-only: where the learner sits in each game."""
+        seats = self._learners.seats.view()
+        seats.flags.writeable = False  # compiled code trusts them
+        return seats
 
     def __repr__(self) -> str:
         about = f"{self.num_envs} x {self.game.name} for {self.game.num_players} players"
