@@ -11,7 +11,6 @@ import time
 import zipfile
 import zlib
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from numbers import Real
 from pathlib import Path
 from typing import Any, cast
@@ -20,7 +19,7 @@ import numpy as np
 from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from stable_baselines3.common.callbacks import BaseCallback
 
-from training.network import NetworkAgent
+from training.network import NetworkAgent, game_of
 from training.self_play import SelfPlayPPO
 from trick_envs.agents import Agent, make_agent
 from trick_envs.engine.arguments import whole_number
@@ -106,10 +105,8 @@ class DuplicateEval(_BetweenUpdates):
 
     def _learned_game(self) -> Game:
         """What is played, if the policy sees it as players do."""
-        normalize, policy, game = self.model.get_vec_normalize_env(), self.model.policy, None
-        with suppress(AttributeError):  # of games that are not ours
-            game = self.training_env.get_attr("game")[0]
-        if isinstance(game, Game) and isinstance(policy, MaskableActorCriticPolicy):
+        normalize, policy, game = self.model.get_vec_normalize_env(), self.model.policy, game_of(self.training_env)
+        if game is not None and isinstance(policy, MaskableActorCriticPolicy):
             as_it_is = policy.observation_space.shape == (game.layout.size,)
             if as_it_is and not (normalize and normalize.norm_obs):
                 return game

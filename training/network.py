@@ -320,6 +320,14 @@ class ValueHead(torch.nn.Module):
         return self.head(torch.relu_(self.layer(features.reshape(-1, self._suits, self._width).mean(1))))
 
 
+def game_of(games: Any) -> Game | None:
+    """What a ``VecEnv`` plays; ``None`` if it is none of ours."""
+    with suppress(AttributeError):
+        game = games.get_attr("game")[0]
+        return game if isinstance(game, Game) else None
+    return None
+
+
 def suit_network(games: Any, width: int = 64, depth: int = 3) -> dict[str, Any]:
     """SB3's ``policy_kwargs`` for the network that shares its weights over suits.
 
@@ -335,11 +343,8 @@ def suit_network(games: Any, width: int = 64, depth: int = 3) -> dict[str, Any]:
         TypeError: if ``games`` is neither.
         ValueError: if ``width`` or ``depth`` is not a whole number of 1 or more.
     """
-    game = games
-    if callable(getattr(games, "get_attr", None)):
-        with suppress(AttributeError):  # of games that are not ours
-            game = games.get_attr("game")[0]
-    if not isinstance(game, Game):
+    game = games if isinstance(games, Game) else game_of(games)
+    if game is None:
         raise InputTypeError(f"games: expected a VecEnv of trick_envs, or load_game(…), not {shown(games)}")
     sizes = {name: whole_number(size, 1, inf, name) for name, size in (("width", width), ("depth", depth))}
     settings = {"game": game.name, "num_players": game.num_players, **sizes}
