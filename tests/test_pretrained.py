@@ -161,6 +161,19 @@ def test_a_policy_plays_with_every_option_of_its_game(folder: Path) -> None:
     assert games.action_masks[np.arange(32), actions].all()
 
 
+def test_a_policy_that_has_learned_other_rules_is_told_where_it_plays(
+    tmp_path: Path, recwarn: pytest.WarningsRecorder
+) -> None:
+    """The commands play by a game's own rules: what a run with options learned was measured by others in silence."""
+    special, own = load_game("pepper", 5, lead_peppers=True), load_game("pepper", 5)
+    learned, usual = write_policy(tmp_path / "learned.onnx", special), write_policy(tmp_path / "usual.onnx", own)
+    for path, game in ((learned, special), (usual, own), (usual, special)):
+        make_agent(str(path), game)
+    assert not recwarn.list
+    with pytest.warns(UserWarning, match=r"learned\.onnx: .* has learned other rules, with lead_peppers=True"):
+        make_agent(str(learned), own)
+
+
 def test_where_there_is_none_the_error_says_which_there_are(folder: Path) -> None:
     expected = r"no trained policy for pepper with 9 players \(pepper has none; .*train one with 'trick train CONFIG'"
     for spec in ("pretrained", "pretrained:sample", "pretrained+ismcts:100"):

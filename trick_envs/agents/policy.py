@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -233,6 +234,16 @@ class PolicyAgent(OwnCopies):
             raise
         except Exception as error:  # onnxruntime has many of its own
             raise InputError(f"{path}: not a policy of trick_envs ({in_a_line(error)})") from error
+        if content is None:  # who has read the file has been told
+            self._warn_of_other_rules(path, game)
+
+    def _warn_of_other_rules(self, path: str | Path, game: Game) -> None:
+        """Says if it has learned with options that are neither the game's own nor those with which it is to play."""
+        own, known = game.type.options, self.metadata["options"]
+        learned = {name: bool(known.get(name, default)) for name, default in own.items()}
+        if learned not in (own, game.options):
+            other = ", ".join(f"{name}={value}" for name, value in learned.items() if value != game.options[name])
+            warnings.warn(f"{path}: a policy that has learned other rules, with {other}", stacklevel=3)
 
     def seed(self, seed: int) -> None:
         """Reseeds its draws."""
