@@ -319,6 +319,20 @@ def play_texts(env: Any, seed: int) -> list[str]:
     return texts
 
 
+def test_environments_in_other_processes_show_their_texts_without_shared_memory():
+    """Gymnasium reads texts in shared memory once, before there are any."""
+    apart = gymnasium.make_vec(
+        "trick_envs/Pepper-text-v0", 1, "async", num_deals=1, vector_kwargs={"shared_memory": False}
+    )
+    alone = text_env(num_deals=1)
+    text, _ = alone.reset(seed=7)
+    try:
+        assert apart.reset(seed=7)[0] == (text,)
+        assert apart.step(("nonsense",))[0] == (alone.step("nonsense")[0],)
+    finally:
+        apart.close()
+
+
 def test_a_text_match_is_the_match_of_the_same_actions():
     env, plain_env = text_env(seat=2), gymnasium.make("trick_envs/Pepper-v0", seat=2)
     env.reset(seed=4)
