@@ -1390,6 +1390,30 @@ def test_hand_and_buttons_are_in_sight_on_the_smallest_phone(open_page, address,
     assert page.locator("#hand button").first.bounding_box()["width"] >= 44
 
 
+@pytest.mark.parametrize(("game", "cards"), [("tricky_express", 8), ("hearts", 6)])
+def test_cards_that_were_passed_take_no_room_from_the_hand_on_the_smallest_phones(open_page, address, game, cards):
+    """Two of them once stood in two lines, with the hand below the screen; beside three, Japanese words were cut."""
+    for size, language in (({"width": 360, "height": 640}, "en-GB"), ({"width": 320, "height": 568}, "ja-JP")):
+        page = open_page(size, has_touch=True, locale=language)
+        deal(page, address, game=game, opponents="greedy", seed=7)
+        rows = page.evaluate("new Set([...document.querySelectorAll('#hand button')].map((one) => one.offsetTop)).size")
+        assert rows == 2  # once three, of which the last could not be seen
+        while page.locator("#table .side .chip").count() < cards:
+            number, together = page.evaluate("[state.frame.number, state.frame.together]")
+            for _ in range(together):
+                page.locator("#hand .legal:not([aria-pressed=true])").first.tap()
+            if together > 1:
+                page.locator("#confirm").tap()
+            page.wait_for_function(TAKEN, arg=number)
+            expect(page.locator("#hand.ready")).to_be_visible()
+        side = page.locator("#table .side")
+        assert side.evaluate("(one) => one.scrollWidth - one.clientWidth") <= 0
+        if game == "tricky_express":
+            assert side.bounding_box()["height"] < 50
+        if size["width"] == 360:
+            expect(page.locator("#hand button").last).to_be_in_viewport(ratio=0.99)
+
+
 def test_the_button_that_passes_cards_is_in_sight_on_the_smallest_phone(open_page, address):
     """Once in the second row, below the screen."""
     page = open_page({"width": 360, "height": 640}, has_touch=True)
@@ -1410,15 +1434,13 @@ def test_a_long_sentence_at_the_end_of_a_trick_covers_no_half_of_a_plate(open_pa
         "text": "Cleo takes the trick",
         "why": "the lead 3 diamonds is kept, 5 diamonds is the highest diamond, 9 clubs goes to the chart: clubs crash",
     }
-    page.evaluate("(told) => { Object.assign(state.frame, { pause: 'trick', events: [told] }); }", told)
-    page.evaluate(LAID, {"taking": 2, "led": 0})
+    end_trick(page, [told], taking=2, led=0)
     expect(page.locator(".foot .prompt")).to_contain_text("kept")
     expect(own).to_be_hidden()
     assert page.locator("#table .foot").bounding_box()["height"] == height  # the trick stays where it is
     prompt = page.locator(".foot .prompt")
     assert prompt.evaluate("(one) => one.scrollHeight - one.clientHeight") <= 0
-    page.evaluate("() => { Object.assign(state.frame, { pause: '', events: [] }); }")
-    page.evaluate(LAID, {"taking": 2, "led": 0})
+    end_trick(page, [], taking=2, led=0)
     expect(own).to_be_visible()
 
 
@@ -1440,6 +1462,14 @@ LAID = """(table) => {
     Object.assign(frame.table, { remarks: [] }, table);
     return state.showFrames([frame], null, state.about);
 }"""  # a card of every seat
+
+
+def end_trick(page: Page, told: list[dict[str, str]], **table: int) -> None:
+    """Shows a trick with a card of every seat, at whose end this is told; nothing: one that has not ended."""
+    page.evaluate("(told) => { Object.assign(state.frame, { pause: told.length && 'trick', events: told }); }", told)
+    page.evaluate(LAID, table)
+
+
 OVER = """() => {
     const boxes = [...document.querySelectorAll("#table ONE")].map((one) => [one, one.getBoundingClientRect()]);
     const apart = (one, box) => Math.min(one.right, box.right) - Math.max(one.left, box.left) <= 1
@@ -1510,8 +1540,7 @@ def test_who_takes_a_trick_is_told_above_the_persons_own_plate(open_page, addres
         {"event": "trick", "text": "あなたがトリックを取りました", "why": "青の10が青でいちばん強い"},
         {"event": "change", "text": "青のペッパー、茶のペッパーがあなたの前に置かれました"},
     ]
-    page.evaluate("(told) => { Object.assign(state.frame, { pause: 'trick', events: told }); }", told)
-    page.evaluate(LAID, {"taking": 0, "led": 1})
+    end_trick(page, told, taking=0, led=1)
     prompt, own = page.locator(".foot .prompt"), page.locator(".plate.own")
     assert len(prompt.evaluate(LINES)) == 3
     assert prompt.evaluate("(one) => one.scrollHeight <= one.clientHeight + 1")
@@ -1528,8 +1557,7 @@ def test_who_takes_a_trick_is_told_below_it_on_a_phone_on_its_side(open_page, ad
         "text": "Cleo takes the trick",
         "why": "the lead 4 clubs is kept, 10 clubs is the highest",
     }
-    page.evaluate("(told) => { Object.assign(state.frame, { pause: 'trick', events: [told] }); }", told)
-    page.evaluate(LAID, {"taking": 2, "led": 0})
+    end_trick(page, [told], taking=2, led=0)
     expect(page.locator(".foot .prompt")).to_contain_text("kept")
     top = page.locator(".foot .prompt").bounding_box()["y"]
     assert all(one.bounding_box()["y"] + one.bounding_box()["height"] <= top for one in page.locator(".laid").all())

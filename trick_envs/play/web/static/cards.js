@@ -56,7 +56,7 @@ export function drawHand(holder, about, frame, ready, make) {
 function layHand() {
   const hand = $("hand");
   const low = innerHeight <= 600 && innerWidth > innerHeight; // beside the table
-  const least = low ? 43 : innerWidth > 700 ? 84 : innerHeight < 700 ? 44 : 52; // style.css has the same width 700
+  const least = innerWidth > 700 && !low ? 84 : innerHeight < 700 ? 43.4 : 52; // style.css has the same width 700; 43.4: seven beside each other in 320
   hand.style.setProperty("--columns", String(handColumns(hand.querySelectorAll("button").length, hand.clientWidth || 390, least)));
 }
 addEventListener("resize", layHand);
