@@ -35,6 +35,7 @@ from trick_envs.play.session import Session  # noqa: E402
 from trick_envs.play.terminal import play_match  # noqa: E402
 from trick_envs.play.terminal.app import PlayApp  # noqa: E402
 from trick_envs.play.terminal.card_input import choices, named  # noqa: E402
+from trick_envs.play.terminal.card_input import choices  # noqa: E402
 from trick_envs.play.terminal.drawing import Drawing  # noqa: E402
 from trick_envs.play.terminal.plain import play_plain  # noqa: E402
 
@@ -505,6 +506,17 @@ def test_a_card_that_is_better_by_what_is_written_0_is_not_advised(monkeypatch, 
     found = Judgement(np.array([0]), two, None, None, *figures, counts)
     monkeypatch.setattr(Advisor, "judge", lambda self, states: found)
     assert Advisor(load_game("pepper")).advise(Match(load_game("pepper"), 3).states).disagree == better
+
+
+def test_a_card_below_the_hand_is_no_surer_than_in_the_sentence_above():
+    """The row said 100% and 0% of what the sentence calls >99 %."""
+    match = Match(load_game("pepper"), 3)
+    view = match_view(match, int(match.states["seat"][0]))
+    found = choices(view)
+    sure, never = [each.kind for each in found if each.legal][:2]
+    hint = hint_of((sure, 0.9996, 0.0, 0.0), (never, 0.0004, None, None))
+    drawn = Drawing().hand(view, found, 0, hint, 120).plain
+    assert re.search(r"trained .*>99%.*<1%", drawn)
 
 
 def test_places_are_words_in_the_terminal():

@@ -12,6 +12,7 @@ from itertools import groupby
 from rich.cells import cell_len
 from rich.text import Text
 
+from trick_envs.play.advice import percent
 from trick_envs.play.hints import CardHint, Hint
 from trick_envs.play.terminal.card_input import Choice
 from trick_envs.view import TableView
@@ -207,7 +208,7 @@ def _bar(hint: CardHint | None, cell: int) -> Text:
     share = hint.probability if hint else None
     if share is None:
         return Text(" " * cell)
-    text = Text(f"{f'{share:.0%}':^{cell - 1}} ")
+    text = Text(f"{percent(share).replace(' ', ''):^{cell - 1}} ")
     text.stylize(f"on {BAR}", 0, round(share * (cell - 1)))
     return text
 
