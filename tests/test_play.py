@@ -35,7 +35,6 @@ from trick_envs.play.session import Session  # noqa: E402
 from trick_envs.play.terminal import play_match  # noqa: E402
 from trick_envs.play.terminal.app import PlayApp  # noqa: E402
 from trick_envs.play.terminal.card_input import choices, named  # noqa: E402
-from trick_envs.play.terminal.card_input import choices  # noqa: E402
 from trick_envs.play.terminal.drawing import Drawing  # noqa: E402
 from trick_envs.play.terminal.plain import play_plain  # noqa: E402
 
