@@ -248,6 +248,10 @@ def test_a_stranger_on_a_phone_plays_loses_reviews_and_is_told_that_another_card
         assert 0 <= box["y"] <= box["y"] + box["height"] <= PHONE["height"]  # where it is read without scrolling
         verdicts.append(told.inner_text())
     assert sum("Better by" in one and "the best card" in one for one in verdicts) == 1
+    card = page.locator("#hand .legal").first
+    page.keyboard.press(card.get_attribute("data-key") or "")
+    expect(card).to_have_class(re.compile("tried"))
+    expect(card).to_be_focused()  # the ring lay on another card
     expect(page.locator("#retry .progress")).to_contain_text("1 of ")
     asked: list[str] = []
     page.route("**/retries/*", lambda route: (asked.append(route.request.url), route.continue_()))

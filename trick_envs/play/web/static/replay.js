@@ -519,7 +519,11 @@ for (const [id, action] of Object.entries(STEPS)) $(id).addEventListener("click"
 document.addEventListener("keydown", (event) => {
   if (!source || event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT)$/.test(event.target.tagName)) return;
   if (retry) {
-    if (/^[0-9]$/.test(event.key)) $("hand").querySelector(`[data-key="${event.key}"]`)?.click();
+    const card = /^[0-9]$/.test(event.key) && $("hand").querySelector(`[data-key="${event.key}"]`);
+    if (card) {
+      card.focus({ preventScroll: true });
+      card.click();
+    }
     return;
   }
   if (event.key === " " && event.target.closest("button, a")) return;
