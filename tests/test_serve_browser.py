@@ -1394,6 +1394,31 @@ def test_hand_and_buttons_are_in_sight_on_the_smallest_phone(open_page, address,
     assert page.locator("#hand button").first.bounding_box()["width"] >= 44
 
 
+@pytest.mark.parametrize("size", [(360, 640), (375, 667), (390, 664)])
+@pytest.mark.parametrize(("game", "seed"), [("double_deck_whist", 3), ("tricky_express", 6), ("hearts", 6)])
+def test_the_buttons_stay_in_sight_when_the_hand_gets_smaller(open_page, address, game, seed, size):
+    """Once fewer cards were larger ones, two rows of which moved the buttons below the screen of a low phone."""
+    page = open_page({"width": size[0], "height": size[1]}, has_touch=True)
+    deal(page, address, game=game, opponents="greedy", seed=seed)
+    cards = page.locator("#hand button")
+    for _ in range(20):
+        assert cards.first.bounding_box()["width"] >= 41
+        expect(cards.last).to_be_in_viewport(ratio=0.99)
+        for each in page.locator("#foot button:visible").all():
+            expect(each).to_be_in_viewport(ratio=0.7)  # with its word
+        if cards.count() == 8:
+            break
+        number, together = page.evaluate("[state.frame.number, state.frame.together]")
+        for _ in range(together):
+            page.locator("#hand .legal:not([aria-pressed=true])").first.tap()
+        if together > 1:
+            page.locator("#confirm").tap()
+        page.wait_for_function(TAKEN, arg=number)
+        while not page.locator("#hand.ready").count():
+            page.evaluate(SPACE)
+            page.wait_for_timeout(15)
+
+
 @pytest.mark.parametrize(("game", "cards"), [("tricky_express", 8), ("hearts", 6)])
 def test_cards_that_were_passed_take_no_room_from_the_hand_on_the_smallest_phones(open_page, address, game, cards):
     """Two of them once stood in two lines, with the hand below the screen; beside three, Japanese words were cut."""
