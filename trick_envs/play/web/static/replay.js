@@ -127,9 +127,10 @@ async function showStep(step, motion) {
     renderTimeline();
   }
   markTimeline();
+  const held = document.activeElement; // a button that is dimmed loses the keyboard, in some browsers at once
   $("to-first").disabled = $("to-back").disabled = $("to-trick").disabled = at === 0;
   $("to-last").disabled = $("to-next").disabled = $("to-next-trick").disabled = at === about.steps - 1;
-  if (document.activeElement.disabled) $("to-play").focus(); // it does not lose the keyboard
+  if (held.disabled) $("to-play").focus();
   $("play-on").disabled = about.over && at === about.steps - 1;
   drawGraph();
   await think(play, mine);
