@@ -1394,6 +1394,16 @@ def test_hand_and_buttons_are_in_sight_on_the_smallest_phone(open_page, address,
     assert page.locator("#hand button").first.bounding_box()["width"] >= 44
 
 
+def tap_first(page: Page) -> None:
+    """Plays the first legal card, or passes the first ones, and waits until the server has taken them."""
+    number, together = page.evaluate("[state.frame.number, state.frame.together]")
+    for _ in range(together):
+        page.locator("#hand .legal:not([aria-pressed=true])").first.tap()
+    if together > 1:
+        page.locator("#confirm").tap()
+    page.wait_for_function(TAKEN, arg=number)
+
+
 @pytest.mark.parametrize("size", [(360, 640), (375, 667), (390, 664)])
 @pytest.mark.parametrize(("game", "seed"), [("double_deck_whist", 3), ("tricky_express", 6), ("hearts", 6)])
 def test_the_buttons_stay_in_sight_when_the_hand_gets_smaller(open_page, address, game, seed, size):
@@ -1408,12 +1418,7 @@ def test_the_buttons_stay_in_sight_when_the_hand_gets_smaller(open_page, address
             expect(each).to_be_in_viewport(ratio=0.7)  # with its word
         if cards.count() == 8:
             break
-        number, together = page.evaluate("[state.frame.number, state.frame.together]")
-        for _ in range(together):
-            page.locator("#hand .legal:not([aria-pressed=true])").first.tap()
-        if together > 1:
-            page.locator("#confirm").tap()
-        page.wait_for_function(TAKEN, arg=number)
+        tap_first(page)
         while not page.locator("#hand.ready").count():
             page.evaluate(SPACE)
             page.wait_for_timeout(15)
@@ -1428,12 +1433,7 @@ def test_cards_that_were_passed_take_no_room_from_the_hand_on_the_smallest_phone
         rows = page.evaluate("new Set([...document.querySelectorAll('#hand button')].map((one) => one.offsetTop)).size")
         assert rows == 2  # once three, of which the last could not be seen
         while page.locator("#table .side .chip").count() < cards:
-            number, together = page.evaluate("[state.frame.number, state.frame.together]")
-            for _ in range(together):
-                page.locator("#hand .legal:not([aria-pressed=true])").first.tap()
-            if together > 1:
-                page.locator("#confirm").tap()
-            page.wait_for_function(TAKEN, arg=number)
+            tap_first(page)
             expect(page.locator("#hand.ready")).to_be_visible()
         side = page.locator("#table .side")
         assert side.evaluate("(one) => one.scrollWidth - one.clientWidth") <= 0
