@@ -168,13 +168,47 @@ def much_reading() -> Any:
     ]
     return model(
         node("ReduceMax", "observation", "most", axes=[1]), node("ConstantOfShape", "wide", "large"),
-        node("MatMul", "most large", "rows"), node("Reshape", "rows shape", "x"),
+        node("Reshape", "most shape", "rows"), node("MatMul", "rows large", "x"),
         *(one for pair in made for one in pair),
         node("Sum", " ".join(sum_.output[0] for _, sum_ in made), "sum"),
         node("Add", "likes sum", "liked"), node("Mul", "action_mask liked", "logits"), VALUE,
-        constants={"wide": np.int64([1, 1 << 22]), "shape": np.int64([0, 1, 1, 1, 1, 1, 1 << 22]),
+        constants={"wide": np.int64([1, 1 << 22]), "shape": np.int64([0, 1, 1, 1, 1, 1, 1]),
                    "flat": np.int64([-1, 1])},
     )  # fmt: skip
+
+
+def large_rows(*nodes: Any, last: str) -> Any:
+    """A policy with 4 million numbers a row, named x0; of the number a row ``last`` it makes nothing."""
+    return model(
+        node("ReduceMax", "observation", "most", axes=[1]), node("ConstantOfShape", "wide", "large"),
+        node("MatMul", "most large", "x0"), *nodes,
+        node("Mul", f"{last} zero", "nothing"), node("Add", "action_mask nothing", "liked"),
+        node("Mul", "liked likes", "logits"), VALUE,
+        constants={"wide": np.int64([1, 1 << 22]), "parts": np.int64([(1 << 22) - 1, 1])},
+    )  # fmt: skip
+
+
+def never_read() -> Any:
+    """At most 8 million numbers a row are still to be read, but onnxruntime keeps what nothing reads."""
+    nodes = [node("Split", "x0 parts", "rest0 x1", axis=1)]
+    for k in range(1, 21):
+        nodes += [
+            node("MatMul", f"x{k} large", f"wide{k}"),
+            node("Split", f"wide{k} parts", f"rest{k} x{k + 1}", axis=1),
+        ]
+    return large_rows(*nodes, last="x21")
+
+
+def read_late() -> Any:
+    """In the order of the file there are few numbers at a time; onnxruntime makes all before it reads any twice."""
+    nodes = []
+    for k in range(1, 31):
+        nodes += [node("MatMul", f"most{k} large", f"x{k}"), node("ReduceMax", f"x{k}", f"top{k}", axes=[1]),
+                  node("ReduceMin", f"x{k}", f"low{k}", axes=[1])]  # fmt: skip
+    more = [node("Cos" if k % 2 else "Sin", f"most{k - 1}" if k > 1 else "most", f"most{k}") for k in range(1, 31)]
+    tops, lows = (" ".join(f"{name}{k}" for k in range(1, 31)) for name in ("top", "low"))
+    sums = node("Sum", tops, "tops"), node("Mul", "tops tops", "square"), node("Sum", f"square {lows}", "last")
+    return large_rows(*more, *nodes, *sums, last="last")
 
 
 def whole(kind: str, by: int) -> Any:
@@ -464,6 +498,17 @@ HOSTILE: dict[str, tuple[Callable[[], Any], str]] = {
     "places from what is seen": (lambda: model(*huge("NonZero", "observation", "x")), "no policy needs"),
     "long work": (long_work, "computes more than"),
     "much reading": (much_reading, "computes more than"),
+    "huge rests that nothing reads": (never_read, "it makes"),
+    "huge rows that are read late": (read_late, "it makes"),
+    "huge texts": (
+        lambda: large_rows(
+            node("Cast", "x0", "text", to=STRING),
+            node("Cast", "text", "x", to=FLOAT),
+            node("ReduceMax", "x", "last", axes=[1]),
+            last="last",
+        ),
+        "makes texts",
+    ),
     "huge slope": (
         lambda: model(
             *huge("PRelu", "a b", "x"),
@@ -481,6 +526,15 @@ HOSTILE: dict[str, tuple[Callable[[], Any], str]] = {
             two=np.int64([2]),
         ),
         "hang on what is observed",
+    ),
+    "a size that nothing has written": (
+        lambda: with_opset(
+            19,
+            node("Cast", "two", "some", to=INT64, saturate=7),
+            *huge("ConstantOfShape", "some", "x"),
+            constants={"two": np.float32([2])},
+        ),
+        "saturate 7: expected 0 or 1",
     ),
     "backwards from before the first": (
         lambda: by_a_number(

@@ -136,7 +136,7 @@ _ATTRIBUTE_FIELDS = {1: "f", 2: "i", 3: "s", 4: "t", 6: "floats", 7: "ints"}  # 
 _FLOAT, _STRING = 1, 8
 FLOATS = (1, 10, 11)  # numbers of types that are no integers
 # Numbers of types: bytes of a number, and the field that holds them where they are not raw.
-_TYPES = {
+TYPES = {
     1: (4, "float_data"), 2: (1, "int32_data"), 3: (1, "int32_data"), 6: (4, "int32_data"), 7: (8, "int64_data"),
     9: (1, "int32_data"), 10: (2, "int32_data"), 11: (8, "double_data"),
 }  # fmt: skip
@@ -196,11 +196,11 @@ class _Reader:
         name, shape, kind = tensor.get("name", ""), tuple(tensor.get("dims", [])), tensor.get("data_type", 0)
         if tensor.get("data_location", 0) != 0:
             raise GraphError(f"it has {_REFUSED['tensor', 13]}")
-        if kind == _STRING or kind not in _TYPES:
+        if kind == _STRING or kind not in TYPES:
             raise GraphError(f"its constant {short(name)} holds no numbers that a policy needs (type {kind})")
         if len(shape) > MAX_RANK or min(shape, default=0) < 0:
             raise GraphError(f"its constant {short(name)} has the shape {list(shape)[: MAX_RANK + 1]}")
-        size, typed = _TYPES[kind]
+        size, typed = TYPES[kind]
         held = [one for one in ("raw_data", "float_data", "int32_data", "int64_data", "double_data") if one in tensor]
         count, numbers = math.prod(shape), None
         if held == ["raw_data"]:

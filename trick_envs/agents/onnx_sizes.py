@@ -16,14 +16,14 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from trick_envs.agents.onnx_file import FLOATS, KNOWN, MAX_RANK, Graph, GraphError, Node, Tensor, short
+from trick_envs.agents.onnx_file import FLOATS, KNOWN, MAX_RANK, TYPES, Graph, GraphError, Node, Tensor, short
 from trick_envs.errors import InputError
 
 _INT32, _INT64, _BOOL = 6, 7, 9  # numbers of types
 
 MAX_NODES = 5_000
 MAX_NUMBERS = 1 << 25  # that do not depend on rows, all together
-MAX_NUMBERS_A_ROW = 1 << 23  # at the same time
+MAX_NUMBERS_A_ROW = 1 << 23  # all together, too: onnxruntime has an order of its own, and frees some of them late
 MAX_WORK = 1 << 30  # multiplications, and numbers read and written, for a row and besides
 
 
@@ -69,7 +69,7 @@ class Sizes:
 
     Attributes:
         values: by name.
-        numbers_a_row: how many numbers there are at the same time, for each row.
+        numbers_a_row: how many numbers it makes for each row.
     """
 
     values: dict[str, Value]
@@ -91,9 +91,8 @@ def sizes_of(graph: Graph, inputs: dict[str, Shape]) -> Sizes:
     values = {name: Value(shape) for name, shape in inputs.items()}
     for name, constant in graph.constants.items():
         _define(values, name, Value(constant.shape, constant.numbers, constant.whole))
-    last = {name: number for number, node in enumerate(graph.nodes) for name in node.inputs}
-    fixed = work = work_a_row = alive = most = 0
-    for number, node in enumerate(graph.nodes):
+    fixed = work = a_row = work_a_row = 0
+    for node in graph.nodes:
         missing = [name for name in node.inputs if name and name not in values]
         if missing:
             raise GraphError(f"its {short(node.kind)} reads {short(missing[0])}, which nothing has written before")
@@ -104,24 +103,19 @@ def sizes_of(graph: Graph, inputs: dict[str, Shape]) -> Sizes:
                 _define(values, name, value)
         for amount in [*(count(values[name].shape) for name in node.outputs if name), *step.scratch]:
             if isinstance(amount, BatchSize):
-                alive, work_a_row = alive + amount.times, work_a_row + amount.times
+                a_row, work_a_row = a_row + amount.times, work_a_row + amount.times
             else:
                 fixed, work = fixed + amount, work + amount
-        most = max(most, alive)
-        for amount in step.scratch:
-            alive -= amount.times if isinstance(amount, BatchSize) else 0
-        for name in {*node.inputs, *node.outputs} - {""}:
-            if last.get(name, -1) <= number and name not in graph.outputs:
-                amount = count(values[name].shape)
-                alive -= amount.times if isinstance(amount, BatchSize) and name not in inputs else 0
         for amount in [*step.work, *(count(values[name].shape) for name in node.inputs if name)]:
             work_a_row += amount.times if isinstance(amount, BatchSize) else 0
             work += 0 if isinstance(amount, BatchSize) else amount
-        if fixed > MAX_NUMBERS or most > MAX_NUMBERS_A_ROW:
-            raise GraphError(f"its {short(node.kind)} makes {max(fixed, most):,} numbers: no policy needs so many")
+        if fixed > MAX_NUMBERS or a_row > MAX_NUMBERS_A_ROW:
+            raise GraphError(
+                f"with its {short(node.kind)} it makes {max(fixed, a_row):,} numbers: no policy needs so many"
+            )
         if max(work, work_a_row) > MAX_WORK:
             raise GraphError(f"with its {short(node.kind)} it computes more than {MAX_WORK:,} numbers a row")
-    return Sizes(values, max(most, 1))
+    return Sizes(values, max(a_row, 1))
 
 
 def _define(values: dict[str, Value], name: str, value: Value) -> None:
@@ -284,6 +278,13 @@ def _same(step: _Step) -> Any:
 
 def _joined(step: _Step) -> Any:
     return [step.broadcast(*(step.shape(k) for k in range(len(step.inputs))))]
+
+
+def _cast(step: _Step) -> Any:
+    if step.node.kind == "Cast" and step.attribute("to", 0) not in TYPES:
+        raise step.refused("makes texts, or numbers that no policy needs")
+    step.flag("saturate", 1)  # for another number, onnxruntime writes nothing where its numbers are to be
+    return [step.shape()]
 
 
 def _quotient_of(step: _Step) -> Any:
@@ -631,7 +632,7 @@ def _range(step: _Step) -> Any:
 
 
 _ELEMENTWISE = (
-    "Abs Acos Acosh Asin Asinh Atan Atanh BitwiseNot Cast CastLike Ceil Celu Clip Cos Cosh CumSum Elu Erf Exp Floor "
+    "Abs Acos Acosh Asin Asinh Atan Atanh BitwiseNot Ceil Celu Clip Cos Cosh CumSum Elu Erf Exp Floor "
     "Gelu GroupNormalization HardSigmoid HardSwish Hardmax Identity InstanceNormalization IsInf IsNaN "
     "LeakyRelu Log LogSoftmax LpNormalization MeanVarianceNormalization Mish Neg Not "
     "RMSNormalization Reciprocal Relu Round Scatter ScatterElements ScatterND Selu Shrink Sigmoid Sign Sin Sinh "
@@ -651,6 +652,7 @@ _RULES: dict[str, Rule] = {
     **dict.fromkeys(("MaxPool", "AveragePool"), _pool),
     **dict.fromkeys(("GlobalMaxPool", "GlobalAveragePool"), _global_pool),
     **dict.fromkeys(("ArgMax", "ArgMin"), _best),
+    **dict.fromkeys(("Cast", "CastLike"), _cast),
     **dict.fromkeys(("Div", "Mod"), _quotient_of),
     "BatchNormalization": _batch_normalization,
     "Concat": _concat,
