@@ -1240,6 +1240,27 @@ def test_what_a_guided_deal_says_is_whole(open_page, address, screen):
     assert beside or own["y"] >= prompt["y"] + prompt["height"]  # why somebody takes it, told twice, once lay over that
 
 
+def test_what_is_told_at_the_end_of_a_guided_deal_of_pepper_is_whole_in_japanese(open_page, address):
+    """Once the last line of what five peppers cost was cut on a phone."""
+    page = open_page(PHONE, locale="ja-JP")
+    where = deal(page, address, game="pepper", num_players=5, num_deals=1, seed=40, opponents="greedy", seat=0)
+    page.evaluate("""async () => {
+        let { frame } = state;
+        while (Object.values(frame.places).flat().length < 5) {
+            const body = { number: frame.number, card: state.about.cards[frame.legal[0]].name };
+            frame = (await (await fetch(`/api/games/${state.about.id}/plays`, { method: "POST",
+                headers: { "content-type": "application/json" }, body: JSON.stringify(body) })).json()).frames.at(-1);
+        }
+    }""")
+    page.goto(f"{where}#learn")
+    page.reload()
+    while not page.evaluate("Boolean(state.lesson)"):
+        page.evaluate("document.querySelector('#lesson[open] .primary')?.click()")
+        page.wait_for_timeout(20)
+    expect(page.locator("#coach")).to_contain_text("失点")
+    assert page.evaluate("coach.scrollHeight <= coach.clientHeight + 1")
+
+
 @pytest.mark.parametrize(("game", "least"), [("double_deck_whist", 54), ("tricky_express", 42), ("zaraba22", 66)])
 def test_cards_of_a_trick_can_be_read_on_a_phone(open_page, address, game, least):
     """Once 22 pixels wide below a row for each seat, and "You" was cut to "Y…"; 33 in a guided deal, above a hand that
@@ -1942,8 +1963,19 @@ def test_a_review_lists_mistakes_jumps_to_them_and_lets_one_try_again(open_page,
     lost["players"] = ["person", "greedy", "random"]
     open_record(page, address, tmp_path, lost)
     expect(page.locator("#thoughts table")).to_be_visible()
-    page.click("#analyse")
+    page.locator("#analyse").press("Enter")
+    expect(page.locator("#analyse")).to_be_disabled()
+    expect(page.locator("#to-play")).to_be_focused()  # once nothing had the keyboard, nor in what is drawn anew
+    page.locator("#timeline .jump").first.focus()
     expect(page.locator("#verdict")).to_contain_text("Your ", timeout=3 * PATIENCE)
+    expect(page.locator("#timeline")).to_be_focused()
+    page.locator(".mistakes .jump-to").first.focus()
+    page.keyboard.press("1")
+    expect(page.locator("#view")).to_be_focused()
+    page.select_option("#view", "all")
+    page.locator("#play-on").focus()
+    page.keyboard.press("End")
+    expect(page.locator("#to-play")).to_be_focused()
     expect(page.locator("#duplicate")).to_contain_text("The trained player scores")
     assert page.evaluate(SMALL) == []
     decisions = page.evaluate("viewer.review.decisions")

@@ -130,8 +130,8 @@ async function showStep(step, motion) {
   const held = document.activeElement; // a button that is dimmed loses the keyboard, in some browsers at once
   $("to-first").disabled = $("to-back").disabled = $("to-trick").disabled = at === 0;
   $("to-last").disabled = $("to-next").disabled = $("to-next-trick").disabled = at === about.steps - 1;
-  if (held.disabled) $("to-play").focus();
   $("play-on").disabled = about.over && at === about.steps - 1;
+  if (held.disabled) $("to-play").focus();
   drawGraph();
   await think(play, mine);
   if ($("infer")?.open) await infer();
@@ -232,7 +232,9 @@ function renderTimeline() {
       )),
     );
   });
+  const held = $("timeline").contains(document.activeElement);
   $("timeline").replaceChildren(tableOf(heads, rows, "timeline"));
+  if (held) $("timeline").focus({ preventScroll: true });
   [...$("deals").children].forEach((button, number) => { button.ariaPressed = number === deal; });
 }
 
@@ -267,6 +269,7 @@ function person() {
 async function analyse() {
   const mine = source;
   let job;
+  if (document.activeElement === $("analyse")) $("to-play").focus({ preventScroll: true });
   $("analyse").disabled = true;
   try {
     job = await source.review(reviewed());
@@ -542,6 +545,7 @@ document.addEventListener("keydown", (event) => {
 /** Looks on as the seat that is chosen. */
 function lookAs() {
   seen = $("view").value;
+  if ($("judged").contains(document.activeElement)) $("view").focus({ preventScroll: true });
   if (review) renderReview();
   go(at);
 }
