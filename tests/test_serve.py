@@ -631,6 +631,25 @@ def test_what_another_server_has_saved_in_the_same_folder_is_listed_and_opened(t
     assert other.get(f"/games/{listed['id']}").json()["game"]["id"] == about["id"]
 
 
+def test_a_game_that_was_deleted_on_one_server_is_not_written_again_by_another(tmp_path, monkeypatch):
+    one, other = Browser(tmp_path), Browser(tmp_path)
+    about, frame = one.deal(game="donguri", num_players=3, num_deals=1, seed=5)
+    address = f"/games/{about['id']}"
+    frame = one.play(about, frame, frame["legal"][0]).json()["frames"][-1]
+    assert other.get(address).status_code == 200
+    choose = Session.choose
+
+    def slowly(session, busy):  # meanwhile it is deleted
+        one.post(f"{address}/delete", {})
+        return choose(session, busy)
+
+    monkeypatch.setattr(Session, "choose", slowly)
+    assert "was deleted" in other.play(about, frame, frame["legal"][0]).json()["game"]["notice"]
+    for asked in (address, f"{address}/stamp", f"{address}/deal"):
+        assert other.get(asked).status_code == 404
+    assert not list(tmp_path.glob("*/*.json"))
+
+
 def test_a_game_that_is_open_on_two_servers_loses_no_card(tmp_path, monkeypatch):
     """Once each wrote its own copy over the other's."""
     one, other = Browser(tmp_path), Browser(tmp_path)

@@ -1653,6 +1653,7 @@ def test_what_can_be_done_with_a_result_is_in_sight_below_a_long_table(open_page
     page = open_page(SCREENS["landscape"])
     short_game(page, address)
     play_to_the_end(page, lambda: page.locator("#hand .legal").first.click())
+    assert page.evaluate("summary.scrollHeight <= summary.clientHeight")  # of a short one everything
     page.evaluate("""() => {
         const body = document.querySelector("#summary tbody");
         for (let number = 0; number < 24; number += 1) body.append(body.firstElementChild.cloneNode(true));
@@ -1684,6 +1685,12 @@ def test_the_total_of_eight_deals_is_in_sight(open_page, address):
     page.evaluate("state.about.deals = Array.from({length: 8}, () => [-24, -2, 0, 0]); state.frame.scores.fill(-102)")
     page.evaluate("state.renderScore()")
     assert page.evaluate("score.scrollWidth <= score.clientWidth")  # once the last deal was cut off
+    for width, shown in ((390, 3), (1000, 2), (320, 2)):
+        page.set_viewport_size({"width": width, "height": 844})
+        page.evaluate("state.about.deals = Array.from({length: 8}, () => Array(4).fill(-128))")
+        page.evaluate("state.frame.scores.fill(-1024); state.renderScore()")
+        assert page.evaluate("score.scrollWidth <= score.clientWidth")
+        assert page.locator("#score thead th").all_inner_texts()[2:] == [str(8 - left) for left in range(shown)][::-1]
 
 
 def test_how_strong_a_player_is_stands_whole_beside_the_points_of_three_deals(open_page, address):

@@ -300,16 +300,22 @@ class Session:
         found = None if self.file is None else _identity(self.file)
         return None not in (found, self._on_disk) and found != self._on_disk
 
+    @property
+    def deleted(self) -> bool:
+        """Whether the file that was last read or written here was deleted, and its folder was not."""
+        file = self.file
+        return file is not None and self._on_disk is not None and not file.exists() and file.parent.is_dir()
+
     def save(self) -> None:
         """Writes the record, with the players, if there is a file for it.
 
-        A file that cannot be written does not end the match, nor is one overwritten that another process has written:
-        ``unsaved`` says why.
+        A file that cannot be written does not end the match, nor is one overwritten that another process has written,
+        or written again that was deleted: ``unsaved`` says why.
         """
         if self.file is None:
             return
-        if self.gone_on_elsewhere:
-            self.unsaved = said("refused.elsewhere")
+        if self.gone_on_elsewhere or self.deleted:
+            self.unsaved = said("refused.deleted" if self.deleted else "refused.elsewhere")
             return
         try:
             write_json(self.file, self.record())

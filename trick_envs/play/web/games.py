@@ -146,6 +146,8 @@ class Games:
         asked = request.path_params
         name = self._watched_game(asked["watched"]) if "watched" in asked else asked["game"]
         try:
+            if self.kept.get(name).session.deleted:  # by another server with this folder
+                self.kept.drop(name)
             return self.kept.get(name)
         except ApiError:
             return await run_sync(self._load, name, owners_of(request), limiter=self.threads)

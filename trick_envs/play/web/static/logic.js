@@ -134,7 +134,7 @@ function narrow(width, height, open, short, more) {
   return { plates, cards, card: Math.max(stacked, 22), least: y + LEAST };
 }
 
-/** How many columns a hand has on a phone or tablet: as few rows as leave the cards wide; `least`: how wide, in pixels. */
+/** How many columns a hand has on a phone or tablet: as few rows as leave the cards wide; `least`: how wide with the gap beside it, in pixels. */
 export function handColumns(cards, width, least) {
   const most = Math.max(Math.floor(width / least), 4);
   return Math.max(5, Math.ceil(cards / Math.ceil(cards / most)));

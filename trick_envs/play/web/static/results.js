@@ -9,7 +9,6 @@ import { pointsTable, tableOf } from "./tables.js";
 export function renderScore() {
   const { about, frame } = state;
   const { deals } = about;
-  const shown = deals.slice(-4);
   const best = about.over && about.winners ? about.winners : [];
   const rows = frame.names.map((_, seat) => [
     [seat === about.seat && "you", seat === frame.acting && "acts", best.includes(seat) && "won"],
@@ -17,7 +16,11 @@ export function renderScore() {
   ]);
   $("show-deal").hidden = !about.last_deal || (about.over && about.num_deals === 1);
   $("show-deal").textContent = about.last_deal ? said("result.points_of", about.last_deal) : "";
-  $("score").replaceChildren(pointsTable(said("result.player"), rows, frame.scores, shown, deals.length - shown.length + 1));
+  const holder = $("score");
+  for (let first = Math.max(deals.length - 4, 0); first <= deals.length; first += 1) { // as many of the last ones as there is room for
+    holder.replaceChildren(pointsTable(said("result.player"), rows, frame.scores, deals.slice(first), first + 1));
+    if (holder.scrollWidth <= holder.clientWidth) break;
+  }
 }
 
 /** Who has how many points; of a deal also what for, and the points of the match. */
