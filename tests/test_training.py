@@ -341,6 +341,8 @@ HOSTILE = {
     "more threads than there are": "game: pepper\nthreads: 10000000",
     "more samples than a float counts": f"game: pepper\ntotal_samples: {10**400}",
     "a bonus without end": "game: pepper\nent_coef: .inf",
+    "a bonus that float32 cannot hold": "game: pepper\nent_coef: 1e308",
+    "such a bonus at the end": "game: pepper\nfinal_ent_coef: 1e39",
 }
 
 

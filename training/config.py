@@ -25,6 +25,7 @@ from trick_envs.files import LARGEST
 MAX_BYTES, MAX_DEPTH = 64_000, 8  # of a YAML text
 MAX_SAMPLES = 1 << 24  # between two updates: gigabytes of observations
 MAX_DEALS = 1_000_000
+MAX_ENTROPY = 1e6  # a weight that float32 numbers cannot hold leaves nothing to learn from
 Positive = Annotated[int, Field(ge=1, le=LARGEST)]
 Deals = Annotated[int, Field(ge=1, le=MAX_DEALS)]
 Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
@@ -63,8 +64,8 @@ class RunConfig(BaseModel):
     )
     learning_rate: float = Field(4e-3, gt=0.0, le=1.0, description="at the start")
     final_learning_rate: float = Field(4e-4, ge=0.0, le=1.0, description="at the end of a linear schedule")
-    ent_coef: float = Field(0.1, ge=0.0, description="weight of the entropy bonus, at the start")
-    final_ent_coef: float = Field(0.005, ge=0.0, description="at the end of a linear schedule")
+    ent_coef: float = Field(0.1, ge=0.0, le=MAX_ENTROPY, description="weight of the entropy bonus, at the start")
+    final_ent_coef: float = Field(0.005, ge=0.0, le=MAX_ENTROPY, description="at the end of a linear schedule")
     gamma: Fraction = Field(1.0, description="discount factor per decision of one seat")
     evaluate_every: Positive = Field(250_000, description="samples between two evaluations")
     checkpoint_every: Positive = Field(5_000_000, description="samples between two checkpoints")
