@@ -17,6 +17,7 @@ from trick_envs.engine.observation import Block
 from trick_envs.engine.registry import game_type
 from trick_envs.engine.state import LEAD, MAX_PLAYERS, OVER, State, number, numbers, option, place, place_per_seat
 from trick_envs.errors import InputError
+from trick_envs.interfaces.describe import describe_facts
 
 PEPPER, WHIST = game_type("pepper"), game_type("double_deck_whist")
 
@@ -138,6 +139,14 @@ def test_the_largest_declarations_are_allowed() -> None:
         players=(4,), default_players=4, deck=deck_of("C", WORD, 2), hand_size=lambda n: 27, blocks=blocks()
     )
     assert twice.deck(4).size == 108
+
+
+def test_two_agents_are_listed_one_after_the_other() -> None:
+    two = changed(
+        players=(2, 3), default_players=2, deck=deck_of("CDHS", 13), hand_size=lambda n: 6, blocks=blocks()
+    )
+    for players, listed in ((2, "`player_0`, `player_1`, clockwise"), (3, "`player_0` … `player_2`, clockwise")):
+        assert f"| Agents | {listed} |" in describe_facts(Game(two, players, None, {"lead_peppers": False}))
 
 
 def test_features_that_write_more_than_their_blocks_say_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

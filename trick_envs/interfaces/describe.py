@@ -57,7 +57,7 @@ def describe_facts(game: Game) -> str:
     """What a game is called, how many play it, and the sizes of its spaces, as a table."""
     kind, module = game.type, game.type.versioned_name
     low, high = min(block.low for block in game.layout), max(block.high for block in game.layout)
-    agents = " … ".join(f"`player_{seat}`" for seat in (0, game.num_players - 1))
+    agents = (" … " if game.num_players > 2 else ", ").join(f"`player_{seat}`" for seat in (0, game.num_players - 1))
     facts = {
         "Import": f"`from {kind.package} import {module}`",
         "Environment": f"`{module}.env()`, or `raw_env()` without the checks of PettingZoo's standard wrappers",
