@@ -327,6 +327,24 @@ def test_the_message_is_in_sight_with_hints_and_at_the_end_of_a_deal(file):
     use(session, keys, pause=0.0, size=WIDE)
 
 
+def test_why_a_trick_was_taken_is_whole_in_a_small_terminal(file):
+    """Once only its last two words were to be seen, below two empty lines."""
+    session = start("zaraba22", file, opponents="greedy")
+
+    async def keys(app: PlayApp, pilot: Any) -> None:
+        await until(pilot, lambda: app.asked)
+        await pilot.press("enter")
+        await until(pilot, lambda: app.asked or app.waits)
+        while not app.asked:
+            await pilot.press("space")
+            await pilot.pause()
+        told = [line.plain for line in app.log_lines if "is kept" in line.plain][-1]
+        assert len(told) > 60  # several lines
+        await until(pilot, lambda: " ".join(told.split()) in " ".join(screen(app).split()))
+
+    use(session, keys, pause=0.0, size=(60, 20))
+
+
 @every_game
 @pytest.mark.parametrize("size", [WIDE, SIZE], ids=["wide", "narrow"])
 def test_the_terminal_speaks_of_you(name, size, file):

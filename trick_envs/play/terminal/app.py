@@ -78,7 +78,7 @@ class PlayApp(App[Exception | None]):
     #table { height: auto; padding: 1 0; }
     #prompt { height: auto; padding: 0 3; text-style: bold; }
     #hand { height: auto; }
-    #message { height: auto; min-height: 2; max-height: 4; padding: 0 3; }
+    #message { height: auto; max-height: 4; padding: 0 3; }
     #log { height: 1fr; padding: 0 3; scrollbar-size: 0 0; }
     .-wide #middle { layout: horizontal; }
     .-wide #left { width: 1fr; }
@@ -250,6 +250,7 @@ class PlayApp(App[Exception | None]):
         if not message and self._advises and self.asked:
             message = Text(summary(view, hint) if hint else "thinking …", "italic")
         self._parts["message"].update(message)
+        self._parts["message"].display = bool(message)  # else its lines are for the tricks so far
         self.call_after_refresh(self._listed.scroll_end, animate=False)
 
     def _hint(self) -> Hint | None:
