@@ -1808,6 +1808,15 @@ def test_a_phone_with_large_letters_needs_no_scrolling_sideways(open_page, addre
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
 
 
+def test_no_card_is_beyond_the_left_edge_where_letters_are_twice_as_large(open_page, address):
+    """Once half of the cards of a hand that was too wide lay there, where nobody can scroll."""
+    page = open_page(DESK)
+    deal(page, address, game="tricky_express", opponents="greedy", seed=6, num_deals=1)
+    page.evaluate("document.documentElement.style.fontSize = '30px'")
+    assert page.evaluate("Math.min(...[...document.querySelectorAll('#hand .card')].map((one) => one.offsetLeft))") >= 0
+    assert page.locator("#hand .card").first.bounding_box()["x"] >= 0
+
+
 def test_the_winning_card_can_be_read_where_it_is_selected(open_page, address, record, tmp_path):
     page = open_page()
     open_record(page, address, tmp_path, record)
