@@ -142,9 +142,7 @@ def test_the_largest_declarations_are_allowed() -> None:
 
 
 def test_two_agents_are_listed_one_after_the_other() -> None:
-    two = changed(
-        players=(2, 3), default_players=2, deck=deck_of("CDHS", 13), hand_size=lambda n: 6, blocks=blocks()
-    )
+    two = changed(players=(2, 3), default_players=2, deck=deck_of("CDHS", 13), hand_size=lambda n: 6, blocks=blocks())
     for players, listed in ((2, "`player_0`, `player_1`, clockwise"), (3, "`player_0` … `player_2`, clockwise")):
         assert f"| Agents | {listed} |" in describe_facts(Game(two, players, None, {"lead_peppers": False}))
 
