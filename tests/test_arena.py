@@ -294,6 +294,21 @@ def test_an_interrupted_arena_resumes_to_the_same_table(tmp_path: Path, monkeypa
     assert not played
 
 
+def test_a_log_for_which_there_is_no_room_is_named_and_goes_on_later(tmp_path: Path) -> None:
+    """Here it may not grow; of a full disk nothing but "No space left on device" was told."""
+    resource = pytest.importorskip("resource")
+    play(tmp_path / "stopped", "random", "greedy", deals=50)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, ((tmp_path / "stopped" / LOG).stat().st_size, hard))
+    try:
+        with pytest.raises(OSError, match=rf"too large: .*{LOG}"):
+            play(tmp_path / "stopped", "random", "greedy", deals=150)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    whole = play(tmp_path / "whole", "random", "greedy", deals=150)
+    assert play(tmp_path / "stopped", "random", "greedy", deals=150).results == whole.results
+
+
 def test_processes_play_the_same_table(tmp_path: Path, policy: str) -> None:
     specs = ("random", "pimc:1", policy, f"{policy}:sample")
     for workers in (1, 2):

@@ -176,3 +176,21 @@ def test_a_path_of_a_thousand_folders_is_made(tmp_path: Path) -> None:
 def test_a_player_whose_file_has_no_name_in_unicode_is_drawn(tmp_path: Path) -> None:
     heat_map(["\udcff.onnx", "random"], [[None, (1.0, 0.5)], [(-1.0, 0.5), None]], tmp_path / "map.png", "title")
     assert (tmp_path / "map.png").stat().st_size > 1000
+
+
+def test_what_cannot_be_written_has_a_name(tmp_path: Path) -> None:
+    """A full disk was "[Errno 28] No space left on device", whatever was being written. Here files have a limit."""
+    resource = pytest.importorskip("resource")
+    file, large = tmp_path / "results.json", "x" * 50_000
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))
+    try:
+        with pytest.raises(OSError, match=r"too large: .*results\.json") as raised:
+            write_text(file, large)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert user_error(raised.value) == str(raised.value)
+    assert not file.exists()
+    if Path("/dev/full").exists():
+        with pytest.raises(OSError, match=r"No space .*: '/dev/full'"):
+            write_text(Path("/dev/full"), large)

@@ -34,22 +34,35 @@ def replacing(path: Path) -> Iterator[Path]:
     was, and the temporary file is deleted. Several processes may replace the same file: the last one wins.
 
     What is no regular file, such as a pipe or ``/dev/stdout``, cannot be replaced: the block writes to it directly.
-    A folder that is missing is made.
+    A folder that is missing is made. An ``OSError`` of the block, such as of a full disk, names ``path``.
     """
     if path.exists() and not path.is_file():
-        yield path
+        with naming(path):
+            yield path
         return
     path = Path(os.path.realpath(path))  # a link stays a link, but not one to itself, where `resolve` raises
     make_folder(path.parent)
     temporary = _temporary(path)
     try:
-        yield temporary
-        with temporary.open("rb+") as file:
-            os.fsync(file.fileno())
+        with naming(path):
+            yield temporary
+            with temporary.open("rb+") as file:
+                os.fsync(file.fileno())
         os.replace(temporary, path)
         _sync_folder(path.parent)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """An ``OSError`` of a write or a flush in this block says which file it was; the system knows of no name there."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is not None and error.filename is None:
+            error.filename = str(path)
+        raise
 
 
 def make_folder(folder: Path) -> None:

@@ -12,7 +12,7 @@ import trick_envs
 from trick_envs.errors import InputError
 from trick_envs.evaluation.arena.pair import Chunk
 from trick_envs.evaluation.arena.schedule import Plan, code_digest
-from trick_envs.files import digest_of, write_text
+from trick_envs.files import digest_of, naming, write_text
 
 LOG = "chunks.jsonl"
 FORMAT = 4
@@ -85,7 +85,7 @@ class Log:
 
     def add(self, chunk: Chunk) -> None:
         """Appends a chunk, and waits until it is on the disk."""
-        with self._path.open("a", encoding="utf-8", newline="\n") as file:
+        with naming(self._path), self._path.open("a", encoding="utf-8", newline="\n") as file:
             file.write(self._signed(asdict(chunk)) + "\n")
             file.flush()
             os.fsync(file.fileno())
