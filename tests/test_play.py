@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
+import os
 import re
 import sys
 import threading
@@ -658,3 +660,23 @@ def test_a_game_that_has_gone_on_elsewhere_is_not_overwritten_and_the_terminal_s
     play_match(None, None, 0, None, None, None, file, False, 0.0)
     assert file.read_text() == written[0]
     assert capsys.readouterr().out.endswith(f"not saved in {file}: this game has gone on elsewhere\n")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="folders have other rights there")
+def test_a_game_in_a_folder_that_nobody_may_enter_goes_on_and_says_why_it_is_not_saved(file):
+    """It is no deleted game, and no end of the match."""
+    session = start("donguri", file)
+    session.save()
+    child = os.fork()
+    if child == 0:
+        try:
+            file.parent.chmod(0)
+            if os.geteuid() == 0:  # who may enter every folder
+                os.setuid(65534)
+            session.save()
+            os._exit(session.deleted or session.unsaved != os.strerror(errno.EACCES))
+        finally:
+            os._exit(2)
+    status = os.waitpid(child, 0)[1]
+    file.parent.chmod(0o700)
+    assert os.waitstatus_to_exitcode(status) == 0

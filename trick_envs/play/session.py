@@ -303,8 +303,12 @@ class Session:
     @property
     def deleted(self) -> bool:
         """Whether the file that was last read or written here was deleted, and its folder was not."""
-        file = self.file
-        return file is not None and self._on_disk is not None and not file.exists() and file.parent.is_dir()
+        if self.file is None or self._on_disk is None:
+            return False
+        try:
+            return not self.file.exists() and self.file.parent.is_dir()
+        except OSError:  # nobody may look into the folder: whoever saves is told why
+            return False
 
     def save(self) -> None:
         """Writes the record, with the players, if there is a file for it.
@@ -314,8 +318,11 @@ class Session:
         """
         if self.file is None:
             return
-        if self.gone_on_elsewhere or self.deleted:
-            self.unsaved = said("refused.deleted" if self.deleted else "refused.elsewhere")
+        if self.deleted:
+            self.unsaved = said("refused.deleted")
+            return
+        if self.gone_on_elsewhere:
+            self.unsaved = said("refused.elsewhere")
             return
         try:
             write_json(self.file, self.record())
