@@ -37,6 +37,18 @@ def make(name: str, players: int | None = None, raw: bool = True, **options: Any
     return (module.raw_env if raw else module.env)(**options)
 
 
+@contextmanager
+def largest_file(size: int) -> Iterator[None]:
+    """In this block no file may have more than so many bytes: as on a full disk, but the error says "too large"."""
+    resource = pytest.importorskip("resource")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
 def chromium() -> str | None:
     """Where the browser is; the one that never has a window takes a fifth less of the processor."""
     return shutil.which("chromium-headless-shell") or shutil.which("chromium")

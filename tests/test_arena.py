@@ -24,7 +24,7 @@ import pytest
 pytest.importorskip("matplotlib")
 import numpy as np
 import numpy.typing as npt
-from helpers import every_game
+from helpers import every_game, largest_file
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
@@ -296,15 +296,12 @@ def test_an_interrupted_arena_resumes_to_the_same_table(tmp_path: Path, monkeypa
 
 def test_a_log_for_which_there_is_no_room_is_named_and_goes_on_later(tmp_path: Path) -> None:
     """Here it may not grow; of a full disk nothing but "No space left on device" was told."""
-    resource = pytest.importorskip("resource")
     play(tmp_path / "stopped", "random", "greedy", deals=50)
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, ((tmp_path / "stopped" / LOG).stat().st_size, hard))
-    try:
-        with pytest.raises(OSError, match=rf"too large: .*{LOG}"):
-            play(tmp_path / "stopped", "random", "greedy", deals=150)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    with (
+        largest_file((tmp_path / "stopped" / LOG).stat().st_size),
+        pytest.raises(OSError, match=rf"too large: .*{LOG}"),
+    ):
+        play(tmp_path / "stopped", "random", "greedy", deals=150)
     whole = play(tmp_path / "whole", "random", "greedy", deals=150)
     assert play(tmp_path / "stopped", "random", "greedy", deals=150).results == whole.results
 

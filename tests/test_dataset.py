@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 import pytest
-from helpers import every_game
+from helpers import every_game, largest_file
 from typer.testing import CliRunner
 
 from trick_envs.engine.registry import load_game
@@ -175,14 +175,9 @@ def test_what_stops_the_writing_leaves_nothing_and_another_writer_is_refused(tmp
 
 
 def test_a_full_disk_is_told_as_one_and_leaves_nothing(tmp_path):
-    resource = pytest.importorskip("resource")
-    game, (soft, hard) = load_game("zaraba22", num_deals=1), resource.getrlimit(resource.RLIMIT_FSIZE)
+    game = load_game("zaraba22", num_deals=1)
     next(play_decisions(game, ["greedy"], 1))  # what is compiled for it is written before
     # HDF5 says the same as on a full disk, with other numbers
-    resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, hard))
-    try:
-        with pytest.raises(OSError, match="too large"):
-            write_dataset(game, ["greedy"], 100, "some-v0")
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    with largest_file(50_000), pytest.raises(OSError, match="too large"):
+        write_dataset(game, ["greedy"], 100, "some-v0")
     assert [path.name for path in (tmp_path / "datasets" / "some-v0").iterdir()] == [".lock"]

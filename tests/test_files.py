@@ -11,6 +11,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from helpers import largest_file
 
 from trick_envs.cli.base import user_error
 from trick_envs.errors import FolderInUseError
@@ -180,15 +181,9 @@ def test_a_player_whose_file_has_no_name_in_unicode_is_drawn(tmp_path: Path) -> 
 
 def test_what_cannot_be_written_has_a_name(tmp_path: Path) -> None:
     """A full disk was "[Errno 28] No space left on device", whatever was being written. Here files have a limit."""
-    resource = pytest.importorskip("resource")
     file, large = tmp_path / "results.json", "x" * 50_000
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))
-    try:
-        with pytest.raises(OSError, match=r"too large: .*results\.json") as raised:
-            write_text(file, large)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    with largest_file(1000), pytest.raises(OSError, match=r"too large: .*results\.json") as raised:
+        write_text(file, large)
     assert user_error(raised.value) == str(raised.value)
     assert not file.exists()
     if Path("/dev/full").exists():

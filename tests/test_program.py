@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers import every_game, legal_of, look, random_positions, start
+from helpers import every_game, largest_file, legal_of, look, random_positions, start
 
 from trick_envs import BatchEnv, make_agent
 from trick_envs.agents.program import ProgramError, position
@@ -190,16 +190,11 @@ def test_what_a_program_does_wrong_is_said(program, body, message):
 
 def test_what_a_program_says_on_standard_error_fills_no_disk_and_its_last_line_is_told(program):
     """Here a program may write no file of more than 64 kB; once its standard error was one."""
-    resource = pytest.importorskip("resource")
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     talks = "for _ in range(200): sys.stderr.write('x' * 999 + chr(10))\nsys.stderr.flush()\n"
     once = "if 'asked' in globals():\n    sys.stderr.write('no more')\n    break\nasked = True\n"
     agent = program(READY + talks + once + "say(type='card', card=message['legal'][0])")
-    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, hard))
-    try:
+    with largest_file(1 << 16):
         first_question(agent)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     with pytest.raises(ProgramError, match="has ended with exit status 0: no more"):
         first_question(agent)
 
