@@ -20,7 +20,6 @@ Here it is as torch has it; ``suit_kernels.py`` computes the same on a CPU, seve
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
 from contextlib import suppress
 from functools import cache, partial
 from itertools import accumulate, pairwise
@@ -66,83 +65,94 @@ class LossWeights(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """Decisions of a minibatch, or a part of it.
+    """Decisions, one row each.
 
     Attributes:
-        observations: ``(B, D) int8``, or what ``SuitKernels.sparse`` has made of them.
+        observations: ``(B, D) int8``.
         masks: ``(B, A) int8``.
         actions: ``(B,) int64``.
         log_probs: ``(B,) float32``: of the actions, when they were chosen.
         values: ``(B,) float32``: the network's, when they were chosen.
-        advantages: ``(B,) float32``, as the loss uses them.
+        advantages: ``(B,) float32``.
         returns: ``(B,) float32``.
         weights: ``(B,) float32``: how many decisions each stands for, itself among them.
     """
 
-    observations: torch.Tensor | SparseRows
-    masks: torch.Tensor
-    actions: torch.Tensor
-    log_probs: torch.Tensor
-    values: torch.Tensor
-    advantages: torch.Tensor
-    returns: torch.Tensor
-    weights: torch.Tensor
+    observations: npt.NDArray[np.int8]
+    masks: npt.NDArray[np.int8]
+    actions: npt.NDArray[np.int64]
+    log_probs: npt.NDArray[np.float32]
+    values: npt.NDArray[np.float32]
+    advantages: npt.NDArray[np.float32]
+    returns: npt.NDArray[np.float32]
+    weights: npt.NDArray[np.float32]
 
-    def rows(self, rows: npt.NDArray[np.int64]) -> Batch:
-        """Some rows, by number."""
-        numbers = torch.from_numpy(rows).to(self.actions.device)
-        return self._of_each(lambda column: column.index_select(0, numbers))
 
-    def parts(self, count: int) -> list[Batch]:
-        """So many parts of nearly equal size."""
-        ends = [len(self.actions) * part // count for part in range(count + 1)]
-        return [self._of_each(lambda column, at=slice(*ends): column[at]) for ends in pairwise(ends)]
+class Moments(NamedTuple):
+    """Of a minibatch: how many decisions its rows stand for, and what its advantages are normalised by."""
 
-    def _of_each(self, select: Callable[..., Any]) -> Batch:
-        return Batch(*(select(column) for column in self))
+    samples: float
+    mean: float = 0.0
+    deviation: float = 1.0
+
+
+@numba.njit(cache=True)
+def moments(advantages: Any, weights: Any, rows: Any) -> tuple[float, float, float]:
+    """``Moments`` of some rows."""
+    samples, total, squares = 0.0, 0.0, 0.0
+    for row in rows:
+        samples += weights[row]
+        total += weights[row] * advantages[row]
+    mean = total / samples
+    for row in rows:
+        squares += weights[row] * (advantages[row] - mean) ** 2
+    return samples, mean, np.sqrt(squares / (samples - 1)) + 1e-8
 
 
 def gradients_of_loss(
-    logits: torch.Tensor, values: torch.Tensor, batch: Batch, weights: LossWeights, samples: float
-) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    logits: npt.NDArray[np.float32],
+    values: npt.NDArray[np.float32],
+    batch: Batch,
+    rows: npt.NDArray[np.int64],
+    minibatch: Moments,
+    weights: LossWeights,
+) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32], npt.NDArray[np.float64]]:
     """The gradients of the loss with respect to what the network says.
 
     Args:
-        logits: ``(B, A)``, not masked.
-        values: ``(B, 1)``.
-        batch: the decisions.
+        logits: ``(R, A)``, not masked.
+        values: ``(R, 1)``.
+        batch: decisions.
+        rows: ``(R,)``: which of them these are.
+        minibatch: of which they are a part.
         weights: of the loss.
-        samples: the sum of the decisions' weights in the whole minibatch, of whose loss this is a part.
 
     Returns:
-        the gradients, and ``(5,) float64``: what these decisions add to the means of ``FIGURES``.
+        the gradients, and ``(5,)``: what these decisions add to the means of ``FIGURES``.
     """
-    to_logits, to_values = torch.empty_like(logits), torch.empty_like(values)
-    columns = (column.numpy() for column in batch[1:])
-    figures = loss_gradients(
-        logits.numpy(), values.numpy(), *columns, *weights, samples, to_logits.numpy(), to_values.numpy()
-    )
-    return to_logits, to_values, torch.from_numpy(figures)
+    to_logits, to_values = np.empty_like(logits), np.empty_like(values)
+    figures = loss_gradients(logits, values, rows, *batch[1:], *minibatch, *weights, to_logits, to_values)
+    return to_logits, to_values, figures
 
 
 @numba.njit(cache=True, nogil=True)
 def loss_gradients(
-    logits: Any, values: Any, masks: Any, actions: Any, old_log_probs: Any, old_values: Any, advantages: Any,
-    returns: Any, sample_weights: Any, clip_range: float, clip_range_vf: float, vf_coef: float, ent_coef: float,
-    samples: float, to_logits: Any, to_values: Any,
+    logits: Any, values: Any, rows: Any, masks: Any, actions: Any, old_log_probs: Any, old_values: Any,
+    advantages: Any, returns: Any, sample_weights: Any, samples: float, mean: float, deviation: float,
+    clip_range: float, clip_range_vf: float, vf_coef: float, ent_coef: float, to_logits: Any, to_values: Any,
 ) -> npt.NDArray[np.float64]:  # fmt: skip
     """Writes the gradients to ``to_logits`` and ``to_values``; returns the sums of the figures.
 
     Every decision counts by its weight, and everything is divided by ``samples``.
     """
-    rows, size = logits.shape
+    size = logits.shape[1]
     figures = np.zeros(5)
     legal, probs, log_probs = np.empty(size, np.int64), np.empty(size, np.float32), np.empty(size, np.float32)
-    for row in range(rows):
-        part, count, highest = sample_weights[row] / samples, 0, np.float32(-np.inf)
+    for row, decision in enumerate(rows):
+        part, count, highest = sample_weights[decision] / samples, 0, np.float32(-np.inf)
         for action in range(size):
             to_logits[row, action] = 0.0
-            if masks[row, action] != 0:
+            if masks[decision, action] != 0:
                 legal[count] = action
                 count += 1
                 highest = max(highest, logits[row, action])
@@ -156,9 +166,9 @@ def loss_gradients(
             log_probs[k] -= log_total
             probs[k] /= total
             entropy -= probs[k] * log_probs[k]
-            if legal[k] == actions[row]:
+            if legal[k] == actions[decision]:
                 log_prob = log_probs[k]
-        advantage, log_ratio = advantages[row], log_prob - old_log_probs[row]
+        advantage, log_ratio = (advantages[decision] - mean) / deviation, log_prob - old_log_probs[decision]
         ratio = np.exp(np.float64(log_ratio))  # in one precision, so that within the range both gains are equal
         gain = advantage * ratio
         clipped_gain = advantage * min(max(ratio, 1.0 - clip_range), 1.0 + clip_range)
@@ -166,10 +176,10 @@ def loss_gradients(
         for k in range(count):
             surprise = log_probs[k] + entropy
             to_logits[row, legal[k]] = (ent_coef * probs[k] * surprise - gradient * probs[k]) * part
-        to_logits[row, actions[row]] += gradient * part
-        error, moved = values[row, 0] - returns[row], values[row, 0] - old_values[row]
+        to_logits[row, actions[decision]] += gradient * part
+        error, moved = values[row, 0] - returns[decision], values[row, 0] - old_values[decision]
         if abs(moved) > clip_range_vf:
-            error = old_values[row] + min(max(moved, -clip_range_vf), clip_range_vf) - returns[row]
+            error = old_values[decision] + min(max(moved, -clip_range_vf), clip_range_vf) - returns[decision]
             to_values[row, 0] = 0.0
         else:
             to_values[row, 0] = 2.0 * vf_coef * error * part

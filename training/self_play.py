@@ -22,7 +22,6 @@ import re
 import secrets
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from typing import Any, ClassVar, Self, cast
@@ -41,7 +40,16 @@ from stable_baselines3.common.policies import BasePolicy
 from stable_baselines3.common.utils import FloatSchedule, explained_variance
 from stable_baselines3.common.vec_env import VecEnv, VecMonitor
 
-from training.network import FIGURES, Batch, LossWeights, SuitPolicy, gradients_of_loss, suit_network
+from training.network import (
+    FIGURES,
+    Batch,
+    LossWeights,
+    Moments,
+    SuitPolicy,
+    gradients_of_loss,
+    moments,
+    suit_network,
+)
 from training.suit_kernels import GRAIN, SparseRows, SuitKernels
 from trick_envs.agents import Agent, make_agent
 from trick_envs.agents.agent import checked_agent
@@ -468,7 +476,7 @@ class SelfPlayBuffer(MaskableRolloutBuffer):
         return self._masks[self.ready]
 
     def batch(self, chances: npt.NDArray[np.float64] | None = None) -> Batch:
-        """All rows on the device, with the weights of samples that are drawn with ``chances``.
+        """All rows, with the weights of samples that are drawn with ``chances``.
 
         ``order`` says which rows are samples.
         """
@@ -480,7 +488,7 @@ class SelfPlayBuffer(MaskableRolloutBuffer):
             self._seen, self._masks, self._chosen, self._log_prob, self._value, self._advantage,
             self._value + self._advantage, weight,
         )  # fmt: skip
-        return Batch(*(torch.from_numpy(column[:used]).to(self.device) for column in columns))
+        return Batch(*(column[:used] for column in columns))
 
     def order(
         self, batch_size: int | None = None, chances: npt.NDArray[np.float64] | None = None
@@ -506,11 +514,14 @@ class SelfPlayBuffer(MaskableRolloutBuffer):
 
     def get(self, batch_size: int | None = None) -> Iterator[MaskableRolloutBufferSamples]:
         """SB3's way to get all samples once, in the order of ``order``."""
-        whole = self.batch()
+        whole = [torch.from_numpy(column).to(self.device) for column in self.batch()]
         for rows in self.order(batch_size):
-            observations, masks, actions, log_probs, values, advantages, returns, _ = whole.rows(rows)
+            numbers = torch.from_numpy(rows).to(self.device)
+            observations, masks, actions, log_probs, values, advantages, returns, _ = (
+                column.index_select(0, numbers) for column in whole
+            )
             yield MaskableRolloutBufferSamples(
-                cast(torch.Tensor, observations).float(), actions, values, log_probs, advantages, returns, masks
+                observations.float(), actions, values, log_probs, advantages, returns, masks
             )
 
     def standing(self) -> dict[str, npt.NDArray[Any]]:
@@ -806,28 +817,26 @@ class SelfPlayPPO(MaskablePPO):
         samples, passes, go_on = buffer.batch(chances), [], True
         wanted = np.zeros(len(samples.actions), np.bool_)
         wanted[np.concatenate([rows for order in orders for rows in order])] = True
-        seen = cast(torch.Tensor, samples.observations)
-        samples = samples._replace(observations=kernels.sparse(seen, wanted))
-        with self._team() as pool:
+        with self._team():
+            seen = kernels.sparse(torch.from_numpy(samples.observations), wanted)
             for epoch, order in enumerate(orders):
                 figures = []
                 for rows in order:
-                    figures.append(self._gradients(kernels, samples.rows(rows), weights, pool))
+                    figures.append(self._gradients(kernels, seen, samples, rows, weights))
                     approx_kl = float(figures[-1][FIGURES.index("approx_kl")])
                     if self.target_kl is not None and approx_kl > 1.5 * self.target_kl:
                         go_on = False
                         if self.verbose >= 1:
                             print(f"Early stopping at step {epoch} due to reaching max kl: {approx_kl:.2f}")
                         break
-                    torch.nn.utils.clip_grad_norm_(policy.parameters(), self.max_grad_norm)
                     policy.optimizer.step()
                 passes += figures
                 self._n_updates += 1
                 if not go_on:
                     break
-        means = dict(zip(FIGURES, torch.stack(passes).mean(0).tolist(), strict=True))
+        means = dict(zip(FIGURES, np.mean(passes, 0).tolist(), strict=True))
         last = dict(zip(FIGURES, figures[-1].tolist(), strict=True))
-        means["approx_kl"] = float(torch.stack(figures).mean(0)[FIGURES.index("approx_kl")])  # as SB3: of the last pass
+        means["approx_kl"] = float(np.mean(figures, 0)[FIGURES.index("approx_kl")])  # as SB3: of the last pass
         means["loss"] = last["policy_gradient_loss"] + self.vf_coef * last["value_loss"]
         means["loss"] += self.ent_coef * last["entropy_loss"]
         means["explained_variance"] = explained_variance(buffer.values, buffer.returns)
@@ -838,23 +847,27 @@ class SelfPlayPPO(MaskablePPO):
         if self.clip_range_vf is not None:
             self.logger.record("train/clip_range_vf", clip_range_vf)
 
-    def _gradients(self, kernels: SuitKernels, batch: Batch, weights: LossWeights, pool: Executor) -> torch.Tensor:
+    def _gradients(
+        self, kernels: SuitKernels, seen: SparseRows, samples: Batch, rows: npt.NDArray[np.int64], weights: LossWeights
+    ) -> npt.NDArray[np.float64]:
         """The gradients of a minibatch, for the optimizer; returns the means of ``FIGURES``."""
-        policy, size, samples = cast(SuitPolicy, self.policy), len(batch.actions), float(batch.weights.sum())
+        policy, size, vectors = cast(SuitPolicy, self.policy), len(rows), kernels.vectors(self.policy.precision)
         if self.normalize_advantage and size > 1:
-            shifted = batch.advantages - (batch.weights * batch.advantages).sum() / samples
-            deviation = ((batch.weights * shifted**2).sum() / (samples - 1)).sqrt()
-            batch = batch._replace(advantages=shifted / (deviation + 1e-8))
-        precision = policy.precision
+            minibatch = Moments(*moments(samples.advantages, samples.weights, rows))
+        else:
+            minibatch = Moments(float(samples.weights[rows].sum()))
 
-        def learned(part: Batch) -> tuple[list[torch.Tensor], torch.Tensor]:
-            of_loss = partial(gradients_of_loss, batch=part, weights=weights, samples=samples)
-            return kernels.gradients(cast(SparseRows, part.observations), precision, of_loss)
+        def learned(part: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float64]]:
+            of_loss = partial(gradients_of_loss, batch=samples, rows=part, minibatch=minibatch, weights=weights)
+            return kernels.gradients(seen[part], vectors, of_loss)
 
-        gradients, figures = zip(*pool.map(learned, batch.parts(policy.parts_of(size, self.threads))), strict=True)
-        for weight, *each in zip(kernels.weights, *gradients, strict=True):
-            weight.grad = sum(each[1:], each[0].contiguous())
-        return torch.stack(figures).sum(0)
+        parts = np.array_split(rows, policy.parts_of(size, self.threads))
+        found = kernels.each(learned, parts)
+        whole = torch.from_numpy(np.sum([gradients for gradients, _ in found], axis=0))
+        whole *= min(1.0, self.max_grad_norm / (float(whole.norm()) + 1e-6))  # as ``clip_grad_norm_``, of all at once
+        for weight, gradient in zip(kernels.weights, kernels.of_each(whole), strict=True):
+            weight.grad = gradient
+        return np.sum([figures for _, figures in found], axis=0)
 
     def standing(self) -> dict[str, npt.NDArray[Any]]:
         """Between two updates: where games, decisions that wait and random numbers are, for ``continue_from``."""

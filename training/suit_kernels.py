@@ -8,11 +8,13 @@ each. Arrays are used again and again (``_Memory``): to ask the system for memor
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from itertools import pairwise
-from typing import Any, NamedTuple, TypeAlias
+from functools import partial
+from itertools import accumulate, pairwise
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numba
 import numpy as np
@@ -20,12 +22,37 @@ import numpy.typing as npt
 import torch
 from numba.extending import overload
 
+from training.products import numbers, product
 from trick_envs.errors import InputError
 
-Gradients: TypeAlias = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
+Array: TypeAlias = npt.NDArray[np.float32]
+Gradients: TypeAlias = tuple[Array, Array, npt.NDArray[np.float64]]
+Part = TypeVar("Part")
+Found = TypeVar("Found")
+FLOAT = np.float32
 ROWS = 4096  # at most, at a time while learning: calls take no time beside computing, and memory stays small
 LEAST = 20_000  # units of a layer, of all rows, for a thread of its own: with fewer, it takes as long to hand them over
 GRAIN = 16  # a part of a batch has a multiple of so many rows
+
+
+class _Team(NamedTuple):
+    """Threads that share batches: in how many parts, and who computes them besides the one that asks."""
+
+    threads: int = 1
+    others: int = 0
+    pool: ThreadPoolExecutor = ThreadPoolExecutor(1)  # nobody, until it is asked for something
+
+
+class Vectors(NamedTuple):
+    """All weights, one after the other, for compiled code.
+
+    Attributes:
+        exact: ``(weights,) float32``.
+        rounded: the same as matrix products take them: ``bfloat16``, or ``exact``.
+    """
+
+    exact: npt.NDArray[np.float32]
+    rounded: npt.NDArray[Any]
 
 
 class SuitKernels:
@@ -38,31 +65,48 @@ class SuitKernels:
     """
 
     def __init__(self, layers: Any, action: Any, value: Any) -> None:
-        self.suits, self.width, self.depth = layers.suits, layers.width, len(layers.own) + 1
-        self.ranks = action.head.out_features
-        self.inputs = _Inputs(layers.columns)
+        self.inputs, depth = _Inputs(layers.columns), len(layers.own) + 1
+        self.shape = _Shape(
+            layers.suits, layers.width, depth, action.head.out_features, layers.first.in_features,
+            layers.from_others.in_features, self.inputs.names_at,
+        )  # fmt: skip
         self.weights: list[torch.Tensor] = [layers.first.weight, layers.first.bias, layers.from_others.weight]
         for own, from_mean in zip(layers.own, layers.from_mean, strict=True):
             self.weights += [*own.parameters(), *from_mean.parameters()]
         for linear in (action.head, value.layer, value.head):
             self.weights += [linear.weight, linear.bias]
         self.free: list[_Memory] = []
-        self._team: tuple[int, ThreadPoolExecutor] | None = None
+        self._team = _Team()
 
     @contextmanager
-    def team(self, threads: int, cores: int) -> Iterator[ThreadPoolExecutor]:
-        """In this block, calls without gradients share large batches among threads.
+    def team(self, threads: int, cores: int) -> Iterator[None]:
+        """In this block, threads share large batches.
 
         Args:
             threads: in how many parts; with ``GRAIN`` rows or a multiple in each, they find the same as one.
             cores: how many of the parts are computed at a time, which changes nothing.
         """
-        with ThreadPoolExecutor(min(threads, cores), initializer=torch.set_num_threads, initargs=(1,)) as pool:
-            self._team = threads, pool
+        others = min(threads, cores) - 1
+        with ThreadPoolExecutor(max(others, 1), initializer=torch.set_num_threads, initargs=(1,)) as pool:
+            self._team = _Team(threads, others, pool)
             try:
-                yield pool
+                yield
             finally:
-                self._team = None
+                self._team = _Team()
+
+    def each(self, function: Callable[[Part], Found], parts: Sequence[Part]) -> list[Found]:
+        """What a function returns for every part, this thread and the others of the team taking one after the other."""
+        found, left = {}, iter(enumerate(parts))
+
+        def work() -> None:
+            for number, part in left:
+                found[number] = function(part)
+
+        others = [self._team.pool.submit(work) for _ in range(min(self._team.others, len(parts) - 1))]
+        work()
+        for other in others:
+            other.result()
+        return [found[number] for number in range(len(parts))]
 
     def __call__(
         self, observations: torch.Tensor | SparseRows, precision: torch.dtype
@@ -77,116 +121,153 @@ class SuitKernels:
         """
         if torch.is_grad_enabled():
             return _Network.apply(self, precision, self._read(observations), *self.weights)  # type: ignore[no-untyped-call]
-        threads, pool = self._team or (1, None)
-        parts = min(threads, len(observations) * self.width // LEAST, len(observations) // GRAIN)
-        if pool is None or parts < 2:
-            return self._judge(observations, precision)
-        ends = [len(observations) * part // (parts * GRAIN) * GRAIN for part in range(parts)] + [len(observations)]
-        first, *others = (observations[begin:end] for begin, end in pairwise(ends))
-        later = [pool.submit(self._judge, part, precision) for part in others]
-        found = [self._judge(first, precision), *(each.result() for each in later)]
-        logits, values = (torch.cat(each) for each in zip(*found, strict=True))
+        found = self.each(partial(self._judge, self.vectors(precision)), self._parts(observations))
+        logits, values = (torch.from_numpy(np.concatenate(each)) for each in zip(*found, strict=True))
         return logits, values
 
-    @torch.no_grad()
-    def _judge(
-        self, observations: torch.Tensor | SparseRows, precision: torch.dtype
-    ) -> tuple[torch.Tensor, torch.Tensor]:
-        memory = self.free.pop() if self.free else _Memory()
-        logits, values, _ = _forward(self, precision, self._read(observations), memory, *self.weights)
-        self._give_back(memory)
+    def _parts(self, rows: Any) -> list[Any]:
+        """The parts that threads share, of observations or what has as many rows."""
+        parts = max(1, min(self._team.threads, len(rows) * self.shape.width // LEAST, len(rows) // GRAIN))
+        ends = [len(rows) * part // (parts * GRAIN) * GRAIN for part in range(parts)] + [len(rows)]
+        return [rows[begin:end] for begin, end in pairwise(ends)]
+
+    def vectors(self, precision: torch.dtype) -> Vectors:
+        """The weights as they are now."""
+        exact = torch.cat([weight.detach().reshape(-1) for weight in self.weights])
+        return Vectors(numbers(exact), numbers(exact.to(precision)))
+
+    def _judge(self, vectors: Vectors, observations: torch.Tensor | SparseRows) -> tuple[Array, Array]:
+        with self._memory() as memory:
+            logits, values, _ = self._forward(self._read(observations), vectors, memory)
         return logits, values
 
     def gradients(
-        self,
-        rows: SparseRows,
-        precision: torch.dtype,
-        of_loss: Callable[[torch.Tensor, torch.Tensor], Gradients],
-    ) -> tuple[list[torch.Tensor], torch.Tensor]:
-        """The gradients of the weights, in their order, without autograd, so that threads can work side by side.
+        self, rows: SparseRows, vectors: Vectors, of_loss: Callable[[Array, Array], Gradients]
+    ) -> tuple[Array, npt.NDArray[np.float64]]:
+        """The gradients of the weights without autograd, so that threads can work side by side.
 
         Args:
             rows: observations.
-            precision: as in a call.
+            vectors: the weights.
             of_loss: of logits ``(B, A)`` and values ``(B, 1)``: the gradients of a loss by these, and its figures.
 
         Returns:
-            the gradients, and the figures.
+            the gradients, one after the other as in ``vectors``, and the figures.
         """
-        memory = self.free.pop() if self.free else _Memory()
-        with torch.no_grad():
-            logits, values, kept = _forward(self, precision, rows, memory, *self.weights)
+        with self._memory() as memory:
+            logits, values, kept = self._forward(rows, vectors, memory)
             to_logits, to_values, figures = of_loss(logits, values)
-            found = _backward(self, kept, memory, self.weights, to_logits, to_values)
-        self._give_back(memory)
-        return found, figures
+            return self._backward(kept, vectors, memory, to_logits, to_values), figures
+
+    def of_each(self, gradients: torch.Tensor) -> list[torch.Tensor]:
+        """The gradient of every weight, of those that lie one after the other."""
+        sizes = [weight.numel() for weight in self.weights]
+        each = torch.split(gradients, sizes)
+        return [own.view_as(weight) for own, weight in zip(each, self.weights, strict=True)]
+
+    def _forward(self, rows: SparseRows, vectors: Vectors, memory: _Memory) -> tuple[Array, Array, _Kept]:
+        """Logits ``(B, A)``, values ``(B, 1)``, and what the backward pass needs."""
+        shape, count, products = self.shape, len(rows), vectors.rounded.dtype
+        kept = _Kept(
+            rows,
+            memory.array(products, shape.depth, count * shape.suits, shape.width),
+            memory.array(FLOAT, shape.depth, count, shape.width),
+            memory.array(FLOAT, count, shape.width),
+        )
+        logits, values = np.empty((count, shape.suits * shape.ranks), FLOAT), np.empty((count, 1), FLOAT)
+        scores = memory.array(products, count * shape.suits, shape.ranks)
+        shared = memory.array(FLOAT, count, shape.width)
+        _forward(shape, *vectors, rows.numbers, *rows.found, *kept[1:], shared, scores, logits, values)
+        return logits, values, kept
+
+    def _backward(self, kept: _Kept, vectors: Vectors, memory: _Memory, to_logits: Array, to_values: Array) -> Array:
+        """The gradients of the weights, from those of logits and values."""
+        shape, (rows, *layers), found = self.shape, kept, np.empty_like(vectors.exact)
+        count, products = len(rows), vectors.rounded.dtype
+        to_scores = memory.array(products, count * shape.suits, shape.ranks)
+        to_hidden = memory.array(products, 2, count * shape.suits, shape.width)
+        to_means = memory.array(FLOAT, 2, count, shape.width)
+        _backward(
+            shape, *vectors, rows.numbers, *rows.found, *layers, to_logits, to_values, to_scores, to_hidden,
+            to_means, found,
+        )  # fmt: skip
+        return found
+
+    @contextmanager
+    def _memory(self) -> Iterator[_Memory]:
+        memory = self.free.pop() if self.free else _Memory()
+        try:
+            yield memory
+        finally:
+            self.give_back(memory)
+
+    def give_back(self, memory: _Memory) -> None:
+        """What was computed in it is needed no longer."""
+        memory.clear()
+        self.free.append(memory)
 
     def _read(self, observations: torch.Tensor | SparseRows) -> SparseRows:
         return observations if isinstance(observations, SparseRows) else self.sparse(observations)
 
-    def _give_back(self, memory: _Memory) -> None:
-        memory.clear()
-        self.free.append(memory)
-
     def sparse(self, observations: torch.Tensor, wanted: npt.NDArray[np.bool_] | None = None) -> SparseRows:
         """Reads observations, ``(B, D) int8``, once for many calls; ``wanted``: of these rows alone, ``(B,)``."""
-        inputs = self.inputs
-        if observations.shape[1:] != inputs.places.shape:  # compiled code checks no bounds
+        if observations.shape[1:] != self.inputs.places.shape:  # compiled code checks no bounds
             raise InputError(
-                f"SuitPolicy: expected observations of shape (B, {len(inputs.places)}), not {tuple(observations.shape)}"
+                f"SuitPolicy: expected observations of shape (B, {len(self.inputs.places)}), "
+                f"not {tuple(observations.shape)}"
             )
-        found = _find_inputs(
-            observations.numpy(), np.ones(len(observations), np.bool_) if wanted is None else wanted,
-            inputs.places, inputs.columns, inputs.cards, inputs.factors, self.suits, inputs.ranks, inputs.cards_at,
-            inputs.most,
-        )  # fmt: skip
-        return SparseRows(found, torch.arange(len(observations)))
+        inputs, wanted = self.inputs, np.ones(len(observations), np.bool_) if wanted is None else wanted
+
+        def read(rows: range) -> tuple[npt.NDArray[Any], ...]:
+            part = slice(rows.start, rows.stop)
+            return _find_inputs(
+                observations[part].numpy(), wanted[part], inputs.places, inputs.columns, inputs.cards, inputs.factors,
+                self.shape.suits, inputs.ranks, inputs.cards_at, inputs.most,
+            )  # fmt: skip
+
+        return SparseRows(_joined(self.each(read, self._parts(range(len(observations))))), np.arange(len(observations)))
 
     def __getstate__(self) -> dict[str, Any]:
         """A copy, or another process, has memory and threads of its own."""
-        return {**vars(self), "free": [], "_team": None}
+        return {**vars(self), "free": [], "_team": _Team()}
 
 
 class SparseRows:
-    """Observations by their inputs that are not zero; rows are selected as from a tensor.
+    """Observations by their inputs that are not zero; rows are selected as from an array.
 
     Args:
         found: from ``_find_inputs``.
         numbers: ``(B,) int64``: which of them.
     """
 
-    def __init__(self, found: tuple[npt.NDArray[Any], ...], numbers: torch.Tensor) -> None:
+    def __init__(self, found: tuple[npt.NDArray[Any], ...], numbers: npt.NDArray[np.int64]) -> None:
         self.found, self.numbers = found, numbers
 
     def __len__(self) -> int:
-        return self.numbers.shape[0]  # ``len`` of a tensor takes five times as long
+        return len(self.numbers)
 
-    def __getitem__(self, rows: slice) -> SparseRows:
+    def __getitem__(self, rows: slice | npt.NDArray[np.int64]) -> SparseRows:
         return SparseRows(self.found, self.numbers[rows])
-
-    def index_select(self, dimension: int, rows: torch.Tensor) -> SparseRows:
-        """The rows of these numbers; the dimension is 0."""
-        return SparseRows(self.found, self.numbers.index_select(dimension, rows))
 
 
 class _Memory:
     """Memory from which arrays are cut one after the other, until ``clear`` makes it free again."""
 
     def __init__(self) -> None:
-        self._block, self._size, self._used = torch.empty(0, dtype=torch.uint8), 0, 0
+        self._block, self._used = np.empty(0, np.uint8), 0
 
-    def array(self, rows: int, width: int, precision: torch.dtype = torch.float32) -> torch.Tensor:
+    def array(self, kind: npt.DTypeLike, *shape: int) -> npt.NDArray[Any]:
         """An array with any content. If there is no room for it, there will be after ``clear``."""
-        size, begin = rows * width * precision.itemsize, self._used
+        size, begin = math.prod(shape) * np.dtype(kind).itemsize, self._used
         self._used += -(-size // 64) * 64  # each begins a line of the cache
-        if self._used > self._size:
-            return torch.empty(rows, width, dtype=precision)
-        return self._block[begin : begin + size].view(precision).view(rows, width)
+        if self._used > len(self._block):
+            return np.empty(shape, kind)
+        return self._block[begin : begin + size].view(kind).reshape(shape)
 
     def clear(self) -> None:
         """The arrays are needed no longer."""
-        if self._used > self._size:
-            self._block, self._size = torch.empty(self._used, dtype=torch.uint8), self._used
+        if self._used > len(self._block):
+            self._block = np.empty(self._used, np.uint8)
         self._used = 0
 
 
@@ -231,18 +312,21 @@ class _Network(torch.autograd.Function):
         ctx: Any, kernels: SuitKernels, precision: torch.dtype, rows: SparseRows, *weights: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
         ctx.kernels, ctx.memory = kernels, kernels.free.pop() if kernels.free else _Memory()
-        logits, values, ctx.kept = _forward(kernels, precision, rows, ctx.memory, *weights)
-        ctx.save_for_backward(*weights)
-        return logits, values
+        ctx.vectors = kernels.vectors(precision)
+        logits, values, ctx.kept = kernels._forward(rows, ctx.vectors, ctx.memory)
+        ctx.save_for_backward(*weights)  # torch says if they change meanwhile
+        return torch.from_numpy(logits), torch.from_numpy(values)
 
     @staticmethod
     def backward(ctx: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
         if ctx.memory is None:
             raise RuntimeError("expected one backward pass after each forward pass: its numbers are gone")
-        found = _backward(ctx.kernels, ctx.kept, ctx.memory, ctx.saved_tensors, *gradients)
-        ctx.kernels._give_back(ctx.memory)
-        ctx.memory = ctx.kept = None
-        return (None, None, None, *found)
+        assert ctx.saved_tensors
+        to_logits, to_values = (each.contiguous().numpy() for each in gradients)
+        found = ctx.kernels._backward(ctx.kept, ctx.vectors, ctx.memory, to_logits, to_values)
+        ctx.kernels.give_back(ctx.memory)
+        ctx.memory = ctx.kept = ctx.vectors = None
+        return (None, None, None, *ctx.kernels.of_each(torch.from_numpy(found)))
 
 
 class _Kept(NamedTuple):
@@ -250,88 +334,182 @@ class _Kept(NamedTuple):
 
     Attributes:
         rows: the observations.
-        hidden: of every layer, its outputs for each suit, ``(B * suits, width)`` in the precision of the products.
-        means: of every layer, their means over suits, ``(B, width)``.
+        hidden: of every layer, its outputs for each suit, ``(depth, B * suits, width)`` as products take them.
+        means: of every layer, their means over suits, ``(depth, B, width)``.
         valued: the layer before the value, ``(B, width)``.
     """
 
     rows: SparseRows
-    hidden: list[torch.Tensor]
-    means: list[torch.Tensor]
-    valued: torch.Tensor
+    hidden: npt.NDArray[Any]
+    means: Array
+    valued: Array
 
 
-def _forward(
-    kernels: SuitKernels, precision: torch.dtype, rows: SparseRows, memory: _Memory, *weights: torch.Tensor
-) -> tuple[torch.Tensor, torch.Tensor, _Kept]:
-    """Logits ``(B, A)``, values ``(B, 1)``, and what the backward pass needs."""
-    suits, width, count = kernels.suits, kernels.width, len(rows)
-    first, first_bias, from_others, *between = weights
-    *between, head, head_bias, layer, layer_bias, value, value_bias = between
-    table, base = torch.cat([first.t(), from_others.t()]), first_bias.expand(suits, width).clone()
-    if first.shape[1] > kernels.inputs.names_at:
-        base += first[:, kernels.inputs.names_at :].t()
-    hidden, mean = memory.array(count * suits, width, precision), memory.array(count, width)
-    _first_layer(rows.numbers.numpy(), *rows.found, table.numpy(), base.numpy(), _numbers(hidden), mean.numpy())
-    kept = _Kept(rows, [hidden], [mean], memory.array(count, width))
-    shared = memory.array(count, width)
-    for i in range(0, len(between), 3):
-        own, bias, from_mean = between[i : i + 3]
-        torch.addmm(bias, mean, from_mean.t(), out=shared)
-        before, hidden, mean = hidden, memory.array(count * suits, width, precision), memory.array(count, width)
-        torch.mm(before, own.to(precision).t(), out=hidden)
-        _next_layer(_numbers(hidden), shared.numpy(), mean.numpy())
-        kept.hidden.append(hidden)
-        kept.means.append(mean)
-    logits = (hidden @ head.to(precision).t()).float().add_(head_bias)
-    torch.addmm(layer_bias, mean, layer.t(), out=kept.valued).relu_()
-    return logits.view(count, -1), torch.addmm(value_bias, kept.valued, value.t()), kept
+class _Shape(NamedTuple):
+    """Of a network: its suits, width, depth and ranks; how many inputs every suit has, and how many belong to none.
+
+    Of a suit's inputs, those from ``names_at`` on say which suit it is.
+    """
+
+    suits: int
+    width: int
+    depth: int
+    ranks: int
+    per_suit: int
+    others: int
+    names_at: int
 
 
-def _backward(
-    kernels: SuitKernels,
-    kept: _Kept,
-    memory: _Memory,
-    weights: Sequence[torch.Tensor],
-    to_logits: torch.Tensor,
-    to_values: torch.Tensor,
-) -> list[torch.Tensor]:
-    """The gradients of the weights, from those of logits and values."""
-    rows, hidden, means, valued = kept
-    suits, width, count, precision = kernels.suits, kernels.width, len(rows), hidden[0].dtype
-    found: list[torch.Tensor] = []  # gradients from the last weight to the first
-    head, layer, value = weights[-6], weights[-4], weights[-2]
-    to_logits = to_logits.reshape(count * suits, -1)
-    to_rounded = to_logits.to(precision)
-    to_valued = torch.ops.aten.threshold_backward(to_values @ value, valued, 0.0)  # the ReLU
-    found += [to_values.sum(0), to_values.t() @ valued]
-    found += [to_valued.sum(0), to_valued.t() @ means[-1]]
-    found += [to_logits.sum(0), (to_rounded.t() @ hidden[-1]).float()]
-    to_hidden, to_next = (memory.array(count * suits, width, precision) for _ in range(2))
-    to_mean, together = memory.array(count, width), memory.array(count, width)
-    torch.mm(to_rounded, head.to(precision), out=to_hidden)
-    torch.mm(to_valued, layer, out=to_mean)
-    for number in range(kernels.depth - 1, 0, -1):
-        own, _, from_mean = weights[3 * number : 3 * number + 3]
-        _layer_gradient(_numbers(hidden[number]), _numbers(to_hidden), to_mean.numpy(), together.numpy())
-        found += [together.t() @ means[number - 1], together.sum(0), (to_hidden.t() @ hidden[number - 1]).float()]
-        torch.mm(to_hidden, own.to(precision), out=to_next)
-        torch.mm(together, from_mean, out=to_mean)
-        to_hidden, to_next = to_next, to_hidden
-    _layer_gradient(_numbers(hidden[0]), _numbers(to_hidden), to_mean.numpy(), together.numpy())
-    table, base = torch.zeros(kernels.inputs.size, width), torch.zeros(suits, width)
-    _first_layer_gradient(
-        rows.numbers.numpy(), *rows.found, _numbers(to_hidden), together.numpy(), table.numpy(), base.numpy()
+class _Weights(NamedTuple):
+    """The weights, or their gradients, as parts of one vector; each ``(outputs, inputs)``, biases ``(outputs,)``.
+
+    Attributes:
+        first, first_bias, from_others: of the first layer.
+        between: of the other layers, ``(depth - 1, …)``; ``_cut_layer`` knows what is in a row.
+        head, head_bias: of the logits.
+        layer, layer_bias, value, value_bias: of the value.
+    """
+
+    first: Any
+    first_bias: Any
+    from_others: Any
+    between: Any
+    head: Any
+    head_bias: Any
+    layer: Any
+    layer_bias: Any
+    value: Any
+    value_bias: Any
+
+
+@numba.njit(cache=True)
+def _cut(shape: _Shape, vector: Any) -> _Weights:
+    """The weights in a vector, which has them in the order of ``SuitKernels.weights``."""
+    width, square, layers = shape.width, shape.width * shape.width, shape.depth - 1
+    ends = np.cumsum(np.array([
+        0, width * shape.per_suit, width, width * shape.others, layers * (2 * square + width), shape.ranks * width,
+        shape.ranks, square, width, width, 1,
+    ]))  # fmt: skip
+    return _Weights(
+        vector[: ends[1]].reshape(width, shape.per_suit),
+        vector[ends[1] : ends[2]],
+        vector[ends[2] : ends[3]].reshape(width, shape.others),
+        vector[ends[3] : ends[4]].reshape(layers, 2 * square + width),
+        vector[ends[4] : ends[5]].reshape(shape.ranks, width),
+        vector[ends[5] : ends[6]],
+        vector[ends[6] : ends[7]].reshape(width, width),
+        vector[ends[7] : ends[8]],
+        vector[ends[8] : ends[9]].reshape(1, width),
+        vector[ends[9] : ends[10]],
     )
-    per_suit, names_at = weights[0].shape[1], kernels.inputs.names_at
-    table[names_at:per_suit] = base[: per_suit - names_at]
-    found += [table[per_suit:].t(), base.sum(0), table[:per_suit].t()]
-    return found[::-1]
 
 
-def _numbers(array: torch.Tensor) -> npt.NDArray[Any]:
-    """An array for compiled code, which knows ``bfloat16`` by its bits."""
-    return array.view(torch.uint16).numpy() if array.dtype == torch.bfloat16 else array.numpy()
+@numba.njit(cache=True)
+def _cut_layer(shape: _Shape, vector: Any) -> tuple[Any, Any, Any]:
+    """The weights of one of the layers between: for a suit's own numbers, the bias, for the mean over suits."""
+    width, square = shape.width, shape.width * shape.width
+    return (
+        vector[:square].reshape(width, width),
+        vector[square : square + width],
+        vector[square + width :].reshape(width, width),
+    )
+
+
+@numba.njit(cache=True, nogil=True)
+def _forward(
+    shape: _Shape, exact: Any, rounded: Any, rows: Any, begins: Any, suit: Any, column: Any, value: Any,
+    hidden: Any, means: Any, valued: Any, shared: Any, scores: Any, logits: Any, values: Any,
+) -> None:  # fmt: skip
+    """Writes logits, values, and what the backward pass needs; ``shared`` and ``scores`` are memory."""
+    weights, factors = _cut(shape, exact), _cut(shape, rounded)
+    table = np.empty((shape.per_suit + shape.others, shape.width), np.float32)
+    table[: shape.per_suit], table[shape.per_suit :] = weights.first.T, weights.from_others.T
+    base = np.empty((shape.suits, shape.width), np.float32)
+    base[:] = weights.first_bias
+    for named in range(shape.per_suit - shape.names_at):
+        base[named] += weights.first[:, shape.names_at + named]
+    _first_layer(rows, begins, suit, column, value, table, base, hidden[0], means[0])
+    for number in range(1, shape.depth):
+        _, bias, from_mean = _cut_layer(shape, weights.between[number - 1])
+        product(means[number - 1], False, from_mean, True, shared)
+        product(hidden[number - 1], False, _cut_layer(shape, factors.between[number - 1])[0], True, hidden[number])
+        _next_layer(hidden[number], shared, bias, means[number])
+    product(hidden[-1], False, factors.head, True, scores)
+    _add_bias(scores, weights.head_bias, logits.reshape(scores.shape))
+    product(means[-1], False, weights.layer, True, valued)
+    for row in range(len(rows)):
+        for i in range(shape.width):
+            valued[row, i] = max(valued[row, i] + weights.layer_bias[i], np.float32(0.0))
+    product(valued, False, weights.value, True, values)
+    values += weights.value_bias
+
+
+@numba.njit(cache=True, nogil=True)
+def _backward(
+    shape: _Shape, exact: Any, rounded: Any, rows: Any, begins: Any, suit: Any, column: Any, value: Any,
+    hidden: Any, means: Any, valued: Any, to_logits: Any, to_values: Any, to_scores: Any, to_hiddens: Any,
+    to_means: Any, found: Any,
+) -> None:  # fmt: skip
+    """Writes the gradients of the weights; ``to_scores``, ``to_hiddens`` and ``to_means`` are memory."""
+    weights, factors, gradients = _cut(shape, exact), _cut(shape, rounded), _cut(shape, found)
+    to_mean, together, to_hidden, to_next = to_means[0], to_means[1], to_hiddens[0], to_hiddens[1]
+    product(to_values, True, valued, False, gradients.value)
+    product(to_values, False, weights.value, False, together)
+    for row in range(len(rows)):
+        for i in range(shape.width):
+            together[row, i] = together[row, i] if valued[row, i] > 0 else np.float32(0.0)
+    gradients.value_bias[:], gradients.layer_bias[:] = to_values.sum(), together.sum(0)
+    gradients.head_bias[:] = _round(to_logits.reshape(to_scores.shape), to_scores)
+    product(together, True, means[-1], False, gradients.layer)
+    product(together, False, weights.layer, False, to_mean)
+    _rounded_product(to_scores, hidden[-1], gradients.head)
+    product(to_scores, False, factors.head, False, to_hidden)
+    for number in range(shape.depth - 1, 0, -1):
+        own, bias, from_mean = _cut_layer(shape, gradients.between[number - 1])
+        _layer_gradient(hidden[number], to_hidden, to_mean, together)
+        product(together, True, means[number - 1], False, from_mean)
+        bias[:] = together.sum(0)
+        _rounded_product(to_hidden, hidden[number - 1], own)
+        product(to_hidden, False, _cut_layer(shape, factors.between[number - 1])[0], False, to_next)
+        product(together, False, _cut_layer(shape, weights.between[number - 1])[2], False, to_mean)
+        to_hidden, to_next = to_next, to_hidden
+    _layer_gradient(hidden[0], to_hidden, to_mean, together)
+    table = np.zeros((shape.per_suit + shape.others, shape.width), np.float32)
+    base = np.zeros((shape.suits, shape.width), np.float32)
+    _first_layer_gradient(rows, begins, suit, column, value, to_hidden, together, table, base)
+    table[shape.names_at : shape.per_suit] = base[: shape.per_suit - shape.names_at]
+    gradients.first[:], gradients.from_others[:] = table[: shape.per_suit].T, table[shape.per_suit :].T
+    gradients.first_bias[:] = base.sum(0)
+
+
+@numba.njit(cache=True, fastmath={"contract"})
+def _add_bias(scores: Any, bias: Any, logits: Any) -> None:
+    rows, ranks = scores.shape
+    for row in range(rows):
+        for rank in range(ranks):
+            logits[row, rank] = _load(scores[row, rank]) + bias[rank]
+
+
+@numba.njit(cache=True)
+def _round(exact: Any, rounded: Any) -> Any:
+    """Copies numbers as products take them; returns the sums over rows."""
+    rows, columns = exact.shape
+    sums = np.zeros(columns, np.float32)
+    for row in range(rows):
+        for i in range(columns):
+            rounded[row, i] = _like(exact[row, i], rounded[row, i])
+            sums[i] += exact[row, i]
+    return sums
+
+
+@numba.njit(cache=True)
+def _rounded_product(to_outputs: Any, inputs: Any, gradient: Any) -> None:
+    """The gradient of a matrix, whose product with ``inputs`` is computed in their precision."""
+    product_of = np.empty(gradient.shape, inputs.dtype)
+    product(to_outputs, True, inputs, False, product_of)
+    for i in range(gradient.shape[0]):
+        for j in range(gradient.shape[1]):
+            gradient[i, j] = _load(product_of[i, j])
 
 
 def _load(stored: Any) -> Any:
@@ -417,6 +595,16 @@ def _find_inputs(
     return begins, suit, column, value
 
 
+def _joined(parts: list[tuple[npt.NDArray[Any], ...]]) -> tuple[npt.NDArray[Any], ...]:
+    """What ``_find_inputs`` has found of the parts of a batch, as if of the whole."""
+    if len(parts) == 1:
+        return parts[0]
+    ends = [int(begins[-1]) for begins, *_ in parts]
+    begins = [begins[:-1] + end for (begins, *_), end in zip(parts, accumulate(ends, initial=0), strict=False)]
+    found = [[array[:end] for array in arrays] for (_, *arrays), end in zip(parts, ends, strict=True)]
+    return np.concatenate([*begins, [sum(ends)]]), *map(np.concatenate, zip(*found, strict=True))
+
+
 @numba.njit(cache=True)
 def _longer(array: Any, end: int, room: int) -> Any:
     longer = np.empty(room, array.dtype)
@@ -443,13 +631,15 @@ def _first_layer(
 
 
 @numba.njit(cache=True, nogil=True, fastmath={"contract"})
-def _next_layer(hidden: Any, shared: Any, mean: Any) -> None:
-    """Adds to every suit what all share, cuts off below zero, and takes the mean over suits."""
+def _next_layer(hidden: Any, shared: Any, bias: Any, mean: Any) -> None:
+    """Adds to every suit what all share and the bias, cuts off below zero, and takes the mean over suits."""
     rows, width = mean.shape
     suits = hidden.shape[0] // rows
     sums = np.empty((suits, width), np.float32)
     for row in range(rows):
         own = hidden[row * suits : (row + 1) * suits]
+        for i in range(width):
+            shared[row, i] += bias[i]
         for s in range(suits):
             for i in range(width):
                 sums[s, i] = _load(own[s, i])
