@@ -21,6 +21,7 @@ from sb3_contrib import MaskablePPO
 from training import suit_kernels
 from training.callbacks import save_model
 from training.network import ILLEGAL_LOGIT, NetworkAgent, SuitColumns, SuitPolicy, matrix_precision, suit_network
+from training.products import numbers, product
 from training.self_play import SelfPlayPPO, self_play_env
 from trick_envs import BatchEnv, export_policy, make_agent
 from trick_envs.engine.game import Game
@@ -175,10 +176,10 @@ def test_compiled_code_computes_the_network_and_its_gradients(name: str, depth: 
         found.append({"logits": logits.detach(), "values": values.detach(), **gradients})
     expected, compiled = found
     assert len(expected) == 2 + 3 * depth + 6
-    for key, numbers in expected.items():
-        largest = numbers.abs().max()
+    for key, gradient in expected.items():
+        largest = gradient.abs().max()
         assert largest > 0.01, key
-        torch.testing.assert_close(compiled[key], numbers, rtol=0, atol=2e-5 * float(largest), msg=key)
+        torch.testing.assert_close(compiled[key], gradient, rtol=0, atol=2e-5 * float(largest), msg=key)
 
 
 @pytest.mark.parametrize("name", ["pepper", "double_deck_whist"])
@@ -286,7 +287,7 @@ def test_passes_of_the_network_use_the_same_memory() -> None:
 def test_threads_share_a_batch_and_the_number_of_cores_changes_nothing(precision: str) -> None:
     game = load_game("pepper")
     policy, (seen, _) = make_policy(game, precision=precision), positions(game)
-    count = 3 * suit_kernels.LEAST // policy.features_extractor.width + 50
+    count = 9 * suit_kernels.LEAST // policy.features_extractor.width + 50  # a part is large enough to be shared, too
     rows = torch.from_numpy(np.tile(seen, (1 + count // len(seen), 1))[:count])
     with torch.no_grad():
         alone = policy.logits_and_values(rows, None)
@@ -438,3 +439,27 @@ def test_a_precision_and_a_network_that_there_is_not_are_told() -> None:
         SelfPlayPPO("SuitPolicy", env, policy_kwargs={"precision": "float16"})
     with pytest.raises(ValueError, match=r"SuitPolicy: expected policy_kwargs=suit_network\(games\), without another"):
         SelfPlayPPO("SuitPolicy", env, policy_kwargs={"net_arch": [64]})
+
+
+@pytest.mark.parametrize("kind", [torch.float32, torch.bfloat16])
+def test_products_in_compiled_code_are_torchs(kind: torch.dtype) -> None:
+    def of_both(left: Any, left_turned: bool, right: Any, right_turned: bool, out: Any) -> None:
+        product(left, left_turned, right, right_turned, out)
+
+    generator = torch.Generator().manual_seed(0)
+    left, right = (torch.randn(shape, generator=generator).to(kind) for shape in ((70, 30), (30, 50)))
+    expected = left @ right
+    for function in (of_both, numba.njit(of_both)):  # as plain Python, and compiled
+        for left_turned in (False, True):
+            for right_turned in (False, True):
+                first, second = (
+                    each.t().contiguous() if turned else each
+                    for each, turned in ((left, left_turned), (right, right_turned))
+                )
+                found = torch.empty_like(expected)
+                function(numbers(first), left_turned, numbers(second), right_turned, numbers(found))
+                torch.testing.assert_close(found, expected)
+    with pytest.raises(ValueError, match="matrices that fit"):  # compiled code would write elsewhere
+        function(numbers(left), False, numbers(right), False, numbers(found[:69]))
+    with pytest.raises(ValueError, match="matrices that fit"):
+        function(numbers(left), True, numbers(right), False, numbers(found))

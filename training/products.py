@@ -25,12 +25,12 @@ for _name in ("aoti_torch_create_tensor_from_blob", "aoti_torch_cpu_mm_out", "ao
     llvmlite.binding.add_symbol(_name, ctypes.cast(getattr(_torch, _name), ctypes.c_void_p).value)
 
 _ADDRESS, _ERROR = types.uintp, types.int32
-_tensor = types.ExternalFunction(
+_tensor: Any = types.ExternalFunction(
     "aoti_torch_create_tensor_from_blob",  # data, dimensions, sizes, strides, offset, type, device, its number, tensor
     _ERROR(_ADDRESS, types.int64, _ADDRESS, _ADDRESS, types.int64, types.int32, types.int32, types.int32, _ADDRESS),
 )
-_mm_out = types.ExternalFunction("aoti_torch_cpu_mm_out", _ERROR(_ADDRESS, _ADDRESS, _ADDRESS))
-_delete = types.ExternalFunction("aoti_torch_delete_tensor_object", _ERROR(_ADDRESS))
+_mm_out: Any = types.ExternalFunction("aoti_torch_cpu_mm_out", _ERROR(_ADDRESS, _ADDRESS, _ADDRESS))
+_delete: Any = types.ExternalFunction("aoti_torch_delete_tensor_object", _ERROR(_ADDRESS))
 _FLOAT32, _BFLOAT16, _CPU = 6, 15, 0  # torch's numbers of these types and this device
 
 

@@ -36,11 +36,11 @@ GRAIN = 16  # a part of a batch has a multiple of so many rows
 
 
 class _Team(NamedTuple):
-    """Threads that share batches: in how many parts, and who computes them besides the one that asks."""
+    """Threads that share batches: in how many parts, how many threads besides the one that asks, and these."""
 
     threads: int = 1
     others: int = 0
-    pool: ThreadPoolExecutor = ThreadPoolExecutor(1)  # nobody, until it is asked for something
+    pool: ThreadPoolExecutor | None = None
 
 
 class Vectors(NamedTuple):
@@ -49,10 +49,14 @@ class Vectors(NamedTuple):
     Attributes:
         exact: ``(weights,) float32``.
         rounded: the same as matrix products take them: ``bfloat16``, or ``exact``.
+        table: of the first layer, of every input, ``(inputs, width)``.
+        base: of the first layer, what every suit has without inputs, ``(suits, width)``.
     """
 
-    exact: npt.NDArray[np.float32]
+    exact: Array
     rounded: npt.NDArray[Any]
+    table: Array
+    base: Array
 
 
 class SuitKernels:
@@ -95,17 +99,18 @@ class SuitKernels:
                 self._team = _Team()
 
     def each(self, function: Callable[[Part], Found], parts: Sequence[Part]) -> list[Found]:
-        """What a function returns for every part, this thread and the others of the team taking one after the other."""
-        found, left = {}, iter(enumerate(parts))
+        """What a function returns for every part; this thread and those of the team take one after the other."""
+        found, left, team = {}, iter(enumerate(parts)), self._team
 
         def work() -> None:
             for number, part in left:
                 found[number] = function(part)
 
-        others = [self._team.pool.submit(work) for _ in range(min(self._team.others, len(parts) - 1))]
+        others = [team.pool.submit(work) for _ in range(min(team.others, len(parts) - 1)) if team.pool is not None]
         work()
         for other in others:
-            other.result()
+            if not other.cancel():  # whoever has not begun is not needed, and may wait for this thread
+                other.result()
         return [found[number] for number in range(len(parts))]
 
     def __call__(
@@ -131,10 +136,15 @@ class SuitKernels:
         ends = [len(rows) * part // (parts * GRAIN) * GRAIN for part in range(parts)] + [len(rows)]
         return [rows[begin:end] for begin, end in pairwise(ends)]
 
+    @torch.no_grad()
     def vectors(self, precision: torch.dtype) -> Vectors:
         """The weights as they are now."""
-        exact = torch.cat([weight.detach().reshape(-1) for weight in self.weights])
-        return Vectors(numbers(exact), numbers(exact.to(precision)))
+        exact = torch.cat([weight.reshape(-1) for weight in self.weights])
+        first, first_bias, from_others, *_ = self.weights
+        table, base = torch.cat([first.t(), from_others.t()]), first_bias.repeat(self.shape.suits, 1)
+        if self.shape.per_suit > self.shape.names_at:
+            base += first[:, self.shape.names_at :].t()
+        return Vectors(numbers(exact), numbers(exact.to(precision)), table.numpy(), base.numpy())
 
     def _judge(self, vectors: Vectors, observations: torch.Tensor | SparseRows) -> tuple[Array, Array]:
         with self._memory() as memory:
@@ -177,7 +187,8 @@ class SuitKernels:
         logits, values = np.empty((count, shape.suits * shape.ranks), FLOAT), np.empty((count, 1), FLOAT)
         scores = memory.array(products, count * shape.suits, shape.ranks)
         shared = memory.array(FLOAT, count, shape.width)
-        _forward(shape, *vectors, rows.numbers, *rows.found, *kept[1:], shared, scores, logits, values)
+        _first_layer(rows.numbers, *rows.found, vectors.table, vectors.base, kept.hidden[0], kept.means[0])
+        _forward(shape, vectors.exact, vectors.rounded, *kept[1:], shared, scores, logits, values)
         return logits, values, kept
 
     def _backward(self, kept: _Kept, vectors: Vectors, memory: _Memory, to_logits: Array, to_values: Array) -> Array:
@@ -187,10 +198,14 @@ class SuitKernels:
         to_scores = memory.array(products, count * shape.suits, shape.ranks)
         to_hidden = memory.array(products, 2, count * shape.suits, shape.width)
         to_means = memory.array(FLOAT, 2, count, shape.width)
-        _backward(
-            shape, *vectors, rows.numbers, *rows.found, *layers, to_logits, to_values, to_scores, to_hidden,
-            to_means, found,
-        )  # fmt: skip
+        last = _backward(
+            shape, vectors.exact, vectors.rounded, *layers, to_logits, to_values, to_scores, to_hidden, to_means, found
+        )
+        first, first_bias, from_others, *_ = _cut(shape, found)
+        table, base = np.zeros_like(vectors.table), np.zeros_like(vectors.base)
+        _first_layer_gradient(rows.numbers, *rows.found, to_hidden[last], to_means[1], table, base)
+        table[shape.names_at : shape.per_suit] = base[: shape.per_suit - shape.names_at]
+        first[:], first_bias[:], from_others[:] = table[: shape.per_suit].T, base.sum(0), table[shape.per_suit :].T
         return found
 
     @contextmanager
@@ -417,18 +432,11 @@ def _cut_layer(shape: _Shape, vector: Any) -> tuple[Any, Any, Any]:
 
 @numba.njit(cache=True, nogil=True)
 def _forward(
-    shape: _Shape, exact: Any, rounded: Any, rows: Any, begins: Any, suit: Any, column: Any, value: Any,
-    hidden: Any, means: Any, valued: Any, shared: Any, scores: Any, logits: Any, values: Any,
+    shape: _Shape, exact: Any, rounded: Any, hidden: Any, means: Any, valued: Any, shared: Any, scores: Any,
+    logits: Any, values: Any,
 ) -> None:  # fmt: skip
-    """Writes logits, values, and what the backward pass needs; ``shared`` and ``scores`` are memory."""
+    """From the first layer to logits, values, and what the backward pass needs; ``shared``, ``scores``: memory."""
     weights, factors = _cut(shape, exact), _cut(shape, rounded)
-    table = np.empty((shape.per_suit + shape.others, shape.width), np.float32)
-    table[: shape.per_suit], table[shape.per_suit :] = weights.first.T, weights.from_others.T
-    base = np.empty((shape.suits, shape.width), np.float32)
-    base[:] = weights.first_bias
-    for named in range(shape.per_suit - shape.names_at):
-        base[named] += weights.first[:, shape.names_at + named]
-    _first_layer(rows, begins, suit, column, value, table, base, hidden[0], means[0])
     for number in range(1, shape.depth):
         _, bias, from_mean = _cut_layer(shape, weights.between[number - 1])
         product(means[number - 1], False, from_mean, True, shared)
@@ -437,7 +445,7 @@ def _forward(
     product(hidden[-1], False, factors.head, True, scores)
     _add_bias(scores, weights.head_bias, logits.reshape(scores.shape))
     product(means[-1], False, weights.layer, True, valued)
-    for row in range(len(rows)):
+    for row in range(len(values)):
         for i in range(shape.width):
             valued[row, i] = max(valued[row, i] + weights.layer_bias[i], np.float32(0.0))
     product(valued, False, weights.value, True, values)
@@ -446,16 +454,19 @@ def _forward(
 
 @numba.njit(cache=True, nogil=True)
 def _backward(
-    shape: _Shape, exact: Any, rounded: Any, rows: Any, begins: Any, suit: Any, column: Any, value: Any,
-    hidden: Any, means: Any, valued: Any, to_logits: Any, to_values: Any, to_scores: Any, to_hiddens: Any,
-    to_means: Any, found: Any,
-) -> None:  # fmt: skip
-    """Writes the gradients of the weights; ``to_scores``, ``to_hiddens`` and ``to_means`` are memory."""
+    shape: _Shape, exact: Any, rounded: Any, hidden: Any, means: Any, valued: Any, to_logits: Any, to_values: Any,
+    to_scores: Any, to_hiddens: Any, to_means: Any, found: Any,
+) -> int:  # fmt: skip
+    """Writes the gradients of all weights but the first layer's; ``to_scores``, ``to_hiddens``, ``to_means``: memory.
+
+    Returns:
+        which of ``to_hiddens`` has the gradients of the first layer's sums; those over suits are in ``to_means[1]``.
+    """
     weights, factors, gradients = _cut(shape, exact), _cut(shape, rounded), _cut(shape, found)
     to_mean, together, to_hidden, to_next = to_means[0], to_means[1], to_hiddens[0], to_hiddens[1]
     product(to_values, True, valued, False, gradients.value)
     product(to_values, False, weights.value, False, together)
-    for row in range(len(rows)):
+    for row in range(len(to_values)):
         for i in range(shape.width):
             together[row, i] = together[row, i] if valued[row, i] > 0 else np.float32(0.0)
     gradients.value_bias[:], gradients.layer_bias[:] = to_values.sum(), together.sum(0)
@@ -474,12 +485,7 @@ def _backward(
         product(together, False, _cut_layer(shape, weights.between[number - 1])[2], False, to_mean)
         to_hidden, to_next = to_next, to_hidden
     _layer_gradient(hidden[0], to_hidden, to_mean, together)
-    table = np.zeros((shape.per_suit + shape.others, shape.width), np.float32)
-    base = np.zeros((shape.suits, shape.width), np.float32)
-    _first_layer_gradient(rows, begins, suit, column, value, to_hidden, together, table, base)
-    table[shape.names_at : shape.per_suit] = base[: shape.per_suit - shape.names_at]
-    gradients.first[:], gradients.from_others[:] = table[: shape.per_suit].T, table[shape.per_suit :].T
-    gradients.first_bias[:] = base.sum(0)
+    return (shape.depth - 1) % 2
 
 
 @numba.njit(cache=True, fastmath={"contract"})
