@@ -290,7 +290,6 @@ class _Inputs:
     """Where every number of an observation goes.
 
     Attributes:
-        size: how many weights of a unit of the first layer belong to numbers: those of a suit, then those of none.
         most: how many inputs of an observation can differ from zero.
         places: ``(D,)``: the suit that a number belongs to; ``suits``: none; ``suits + 1``, ``suits + 2``: it is the
             suit or the rank of a card, and counts together with the other.
@@ -304,7 +303,6 @@ class _Inputs:
         own, flags, rank_flags, others = columns.sizes
         self.cards_at, cards = own // suits, flags // suits
         self.names_at = self.cards_at + cards * ranks
-        self.size = columns.per_suit + others
         self.most = own + others + flags * ranks
         self.places, self.columns = np.zeros(len(order), np.int32), np.zeros(len(order), np.int32)
         self.cards, self.factors = np.zeros(len(order), np.int32), np.zeros(len(order), np.float32)
@@ -640,7 +638,7 @@ def _first_layer(
 def _next_layer(hidden: Any, shared: Any, bias: Any, mean: Any) -> None:
     """Adds to every suit what all share and the bias, cuts off below zero, and takes the mean over suits."""
     rows, width = mean.shape
-    suits = hidden.shape[0] // rows
+    suits = hidden.shape[0] // max(rows, 1)
     sums = np.empty((suits, width), np.float32)
     for row in range(rows):
         own = hidden[row * suits : (row + 1) * suits]
@@ -669,7 +667,7 @@ def _activate(sums: Any, shared: Any, out: Any, mean: Any) -> None:
 def _layer_gradient(hidden: Any, to_hidden: Any, to_mean: Any, together: Any) -> None:
     """From the gradients of a layer's outputs (in place) and of their mean to those of its sums, also over suits."""
     rows, width = to_mean.shape
-    suits = hidden.shape[0] // rows
+    suits = hidden.shape[0] // max(rows, 1)
     part = np.float32(1.0 / suits)
     for row in range(rows):
         for i in range(width):
