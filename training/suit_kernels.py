@@ -529,6 +529,7 @@ def _like(number: Any, stored: Any) -> Any:
     return np.uint16((bits + 0x7FFF + (bits >> 16 & 1)) >> 16)
 
 
+# In a function that inlines these, Numba drops what is written to an array of a tuple: they have loops of their own.
 @overload(_load, strict=False, inline="always")
 def _load_compiled(stored: Any) -> Any:
     if stored != numba.types.uint16:
