@@ -68,7 +68,7 @@ def _product_compiled(left: Any, left_turned: Any, right: Any, right_turned: Any
         if right_turned:
             other, columns = columns, other
         if inner != other or out.shape != (rows, columns):
-            raise ValueError("product: expected matrices that fit")
+            raise RuntimeError("product: expected matrices that fit")
         tensors, shapes = np.empty(3, np.uintp), np.empty((3, 4), np.int64)  # of each: sizes, then strides
         error = _wrap(out, False, kind, shapes, tensors, 0)
         error |= _wrap(left, left_turned, kind, shapes, tensors, 1)
