@@ -463,3 +463,12 @@ def test_products_in_compiled_code_are_torchs(kind: torch.dtype) -> None:
         function(numbers(left), False, numbers(right), False, numbers(found[:69]))
     with pytest.raises(RuntimeError, match="matrices that fit"):
         function(numbers(left), True, numbers(right), False, numbers(found))
+
+
+def test_a_batch_without_rows_has_logits_without_rows_and_no_gradients() -> None:
+    game = load_game("donguri", 3)
+    policy = make_policy(game)
+    logits, values = policy.logits_and_values(torch.zeros(0, game.layout.size, dtype=torch.int8), None)
+    assert logits.shape == (0, game.num_actions)
+    assert values.shape == (0, 1)
+    assert all((gradient == 0).all() for gradient in gradients_of(policy, logits, values))

@@ -97,8 +97,8 @@ class Moments(NamedTuple):
 
 
 @numba.njit(cache=True)
-def moments(advantages: Any, weights: Any, rows: Any) -> tuple[float, float, float]:
-    """``Moments`` of some rows."""
+def moments(advantages: Any, weights: Any, rows: Any) -> Moments:
+    """Those of some rows."""
     samples, total, squares = 0.0, 0.0, 0.0
     for row in rows:
         samples += weights[row]
@@ -106,7 +106,7 @@ def moments(advantages: Any, weights: Any, rows: Any) -> tuple[float, float, flo
     mean = total / samples
     for row in rows:
         squares += weights[row] * (advantages[row] - mean) ** 2
-    return samples, mean, np.sqrt(squares / (samples - 1)) + 1e-8
+    return Moments(samples, mean, np.sqrt(squares / (samples - 1)) + 1e-8)
 
 
 def gradients_of_loss(

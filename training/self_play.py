@@ -853,7 +853,7 @@ class SelfPlayPPO(MaskablePPO):
         """The gradients of a minibatch, for the optimizer; returns the means of ``FIGURES``."""
         policy, size, vectors = cast(SuitPolicy, self.policy), len(rows), kernels.vectors(self.policy.precision)
         if self.normalize_advantage and size > 1:
-            minibatch = Moments(*moments(samples.advantages, samples.weights, rows))
+            minibatch = moments(samples.advantages, samples.weights, rows)
         else:
             minibatch = Moments(float(samples.weights[rows].sum()))
 

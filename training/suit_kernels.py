@@ -439,7 +439,7 @@ def _forward(
         _, bias, from_mean = _cut_layer(shape, weights.between[number - 1])
         product(means[number - 1], False, from_mean, True, shared)
         product(hidden[number - 1], False, _cut_layer(shape, factors.between[number - 1])[0], True, hidden[number])
-        _next_layer(hidden[number], shared, bias, means[number])
+        _next_layer(shape.suits, hidden[number], shared, bias, means[number])
     product(hidden[-1], False, factors.head, True, scores)
     _add_bias(scores, weights.head_bias, logits.reshape(scores.shape))
     product(means[-1], False, weights.layer, True, valued)
@@ -475,14 +475,14 @@ def _backward(
     product(to_scores, False, factors.head, False, to_hidden)
     for number in range(shape.depth - 1, 0, -1):
         own, bias, from_mean = _cut_layer(shape, gradients.between[number - 1])
-        _layer_gradient(hidden[number], to_hidden, to_mean, together)
+        _layer_gradient(shape.suits, hidden[number], to_hidden, to_mean, together)
         product(together, True, means[number - 1], False, from_mean)
         bias[:] = together.sum(0)
         _rounded_product(to_hidden, hidden[number - 1], own)
         product(to_hidden, False, _cut_layer(shape, factors.between[number - 1])[0], False, to_next)
         product(together, False, _cut_layer(shape, weights.between[number - 1])[2], False, to_mean)
         to_hidden, to_next = to_next, to_hidden
-    _layer_gradient(hidden[0], to_hidden, to_mean, together)
+    _layer_gradient(shape.suits, hidden[0], to_hidden, to_mean, together)
     return (shape.depth - 1) % 2
 
 
@@ -636,10 +636,9 @@ def _first_layer(
 
 
 @numba.njit(cache=True, nogil=True, fastmath={"contract"})
-def _next_layer(hidden: Any, shared: Any, bias: Any, mean: Any) -> None:
+def _next_layer(suits: int, hidden: Any, shared: Any, bias: Any, mean: Any) -> None:
     """Adds to every suit what all share and the bias, cuts off below zero, and takes the mean over suits."""
     rows, width = mean.shape
-    suits = hidden.shape[0] // max(rows, 1)
     sums = np.empty((suits, width), np.float32)
     for row in range(rows):
         own = hidden[row * suits : (row + 1) * suits]
@@ -665,10 +664,9 @@ def _activate(sums: Any, shared: Any, out: Any, mean: Any) -> None:
 
 
 @numba.njit(cache=True, nogil=True, fastmath={"contract"})
-def _layer_gradient(hidden: Any, to_hidden: Any, to_mean: Any, together: Any) -> None:
+def _layer_gradient(suits: int, hidden: Any, to_hidden: Any, to_mean: Any, together: Any) -> None:
     """From the gradients of a layer's outputs (in place) and of their mean to those of its sums, also over suits."""
     rows, width = to_mean.shape
-    suits = hidden.shape[0] // max(rows, 1)
     part = np.float32(1.0 / suits)
     for row in range(rows):
         for i in range(width):
