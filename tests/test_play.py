@@ -347,6 +347,25 @@ def test_why_a_trick_was_taken_is_whole_in_a_small_terminal(file):
     use(session, keys, pause=0.0, size=(60, 20))
 
 
+def test_seats_and_keys_are_in_sight_with_a_hint_in_a_small_terminal(file):
+    """Once the hint hid the seats, and the footer ended at "Take back"."""
+    session = start("pepper", file, opponents="greedy")
+
+    async def keys(app: PlayApp, pilot: Any) -> None:
+        await until(pilot, lambda: app.asked)
+        await pilot.press("enter")
+        await until(pilot, lambda: app.asked)
+        await pilot.press("?")
+        await until(pilot, lambda: app.advice is not None and "trained player" in screen(app))
+        lines = screen(app).splitlines()
+        names = ["you", *session.match.names[1:]]
+        assert [name for name in names if not any(name in line[:20] for line in lines)] == []
+        assert "← → ⏎ Play" in lines[-1]
+        assert lines[-1].rstrip().endswith("f2 Tricks")
+
+    use(session, keys, size=(60, 20))
+
+
 @every_game
 @pytest.mark.parametrize("size", [WIDE, SIZE], ids=["wide", "narrow"])
 def test_the_terminal_speaks_of_you(name, size, file):

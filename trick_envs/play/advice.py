@@ -119,9 +119,9 @@ def retry_told(tried: Mapping[str, Any]) -> str:
     return said(ending, told=told, points=f"{tried['short']:.1f}")
 
 
-def summary(view: TableView, hint: Hint) -> str:
-    """A hint in a sentence or two."""
-    told = [headline(hint, view.suits, view.ranks), expectation(hint, game_type(view.game).teams)]
+def summary(view: TableView, hint: Hint, brief: bool = False) -> str:
+    """A hint in a sentence or two; ``brief``: in one."""
+    told = [headline(hint, view.suits, view.ranks), "" if brief else expectation(hint, game_type(view.game).teams)]
     return " ".join(f"{sentence(each)}." for each in told if each)
 
 

@@ -28,6 +28,7 @@ from trick_envs.view.words import sentence, signed
 
 TALL = 36  # lines from which seats stand apart
 WIDE, LOG = 110, 46  # columns from which the tricks are listed beside the table, and for them
+LEAST = (80, 24)  # columns and lines from which the figures of a hint leave the seats in sight
 TAKE_BACK = -1  # instead of a card
 CARD_PAUSE = 0.2  # share of the pause after a trick
 
@@ -76,6 +77,7 @@ class PlayApp(App[Exception | None]):
     #middle { height: 1fr; }
     #left { height: auto; max-height: 100%; scrollbar-size: 0 0; }
     #table { height: auto; padding: 1 0; }
+    #table.dense { padding: 0; }
     #prompt { height: auto; padding: 0 3; text-style: bold; }
     #hand { height: auto; }
     #message { height: auto; max-height: 4; padding: 0 3; }
@@ -88,9 +90,9 @@ class PlayApp(App[Exception | None]):
     #page { width: 90%; max-width: 100; height: 90%; background: $surface; padding: 1 3; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "enter", "Play"),
+        Binding("enter", "enter", "Play", key_display="← → ⏎"),
         Binding("space", "go_on", "Go on"),
-        Binding("left", "move(-1)", "Choose", key_display="← →"),
+        Binding("left", "move(-1)", show=False),
         Binding("right", "move(1)", show=False),
         Binding("question_mark", "advise", "Hint", key_display="?"),
         Binding("ctrl+z", "take_back", "Take back"),
@@ -98,7 +100,7 @@ class PlayApp(App[Exception | None]):
         Binding("f2", "tricks", "Tricks"),
         Binding("escape", "clear", show=False),
         Binding("backspace", "rub_out", show=False),
-        Binding("ctrl+q", "quit", "Save, quit", priority=True),
+        Binding("ctrl+q", "quit", "Quit", priority=True),
         Binding("ctrl+c", "quit", show=False, priority=True),
     ]
 
@@ -128,7 +130,7 @@ class PlayApp(App[Exception | None]):
                 yield from (parts[name] for name in ("table", "prompt", "hand", "message"))
             with self._listed:
                 yield parts["tricks"]
-        yield Footer()
+        yield Footer(compact=True)
 
     def on_mount(self) -> None:
         self.title = self.session.game.title
@@ -226,18 +228,23 @@ class PlayApp(App[Exception | None]):
         """The width of table and hand."""
         return self.size.width - (LOG if self.size.width >= WIDE else 0)
 
+    @property
+    def _small(self) -> bool:
+        return self.size.width < LEAST[0] or self.size.height < LEAST[1]
+
     def _draw(self) -> None:
         view, drawing = self.view, self._drawing
         title = f"{view.title}, deal {view.deal}{view.length}, trick {max(view.trick_number, 1)}"
         self._parts["title"].update(title)
         table = drawing.table(view, self._columns, self.size.height >= TALL)
         self._tallest = max(self._tallest, table.plain.count("\n") + 1)
+        self._parts["table"].set_class(self._small, "dense")
         self._parts["table"].update(table.append("\n" * (self._tallest - table.plain.count("\n") - 1)))
         self._parts["tricks"].update(Text("\n").join(self.log_lines))
         self._draw_hand()
 
     def _draw_hand(self) -> None:
-        view = self.view
+        view, small = self.view, self._small
         prompt = Text(sentence(view.prompt))
         if self.typed:
             prompt.append("   ").append(f" {self.typed} ", "reverse")
@@ -245,11 +252,13 @@ class PlayApp(App[Exception | None]):
         found = self.choices
         selected = self.selected if self.asked else -1
         self._parts["prompt"].update(prompt)
-        self._parts["hand"].update(self._drawing.hand(view, found, selected, hint, self._columns))
+        self._parts["hand"].update(self._drawing.hand(view, found, selected, None if small else hint, self._columns))
         message = self.message
         if not message and self._advises and self.asked:
-            message = Text(summary(view, hint) if hint else "thinking …", "italic")
+            told = summary(view, hint, small) if hint else "thinking …"
+            message = Text(told, "italic")
         self._parts["message"].update(message)
+        self.refresh_bindings()
         self._parts["message"].display = bool(message)  # else its lines are for the tricks so far
         self.call_after_refresh(self._listed.scroll_end, animate=False)
 
@@ -264,6 +273,10 @@ class PlayApp(App[Exception | None]):
         if event.character and event.character.isalnum() and self.asked and len(self.screen_stack) == 1:
             self._type(self.typed + event.character.upper())
             event.stop()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool:
+        """The footer names the keys that do something now: all of them in 60 columns."""
+        return {"enter": self.asked, "take_back": self.asked, "go_on": not self.asked}.get(action, True)
 
     def action_rub_out(self) -> None:
         self._type(self.typed[:-1])
