@@ -171,6 +171,7 @@ def test_every_trick_is_shown_with_who_takes_it_also_when_a_choice_ends_it(name)
             assert len(view.trick) == match.game.num_players  # in Zaraba the other lead card lies on the chart now
             assert set(before.trick) >= set(view.trick[:-1])
             assert view.taking is not None
+    assert sorted(match_view(match, 0).lying) == sorted(view.trick)  # so the last one still lies when the match is over
     assert len(by_choice) == match.states["tricks"][0]
     assert any(by_choice) == (name == "zaraba22")
 

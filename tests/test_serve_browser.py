@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -1799,7 +1800,8 @@ def test_forced_colours_leave_whose_turn_it_is_and_whose_station_which(open_page
     page = open_page(PHONE, own=True, forced_colors="active")
     deal(page, address, game="tricky_express", opponents="greedy", seed=5, num_deals=1)
     page.evaluate("""() => {
-        const rows = state.frame.table.rows.map((one) => ({ ...one, line: one.line && [1, 2, ...one.line.slice(2)] }));
+        const rows = state.frame.table.rows.map((one) => (
+            { ...one, line: one.line && [1, 2, 0, 0, ...one.line.slice(4)] }));
         return state.showFrames([{ ...state.frame, table: { ...state.frame.table, rows } }], null, state.about);
     }""")
     page.keyboard.press("h")
@@ -1807,6 +1809,8 @@ def test_forced_colours_leave_whose_turn_it_is_and_whose_station_which(open_page
     colours = """[...document.querySelectorAll(".station > span")].slice(0, 3).map((one) =>
         getComputedStyle(one).backgroundColor)"""
     assert len(set(page.evaluate(colours))) == 3
+    boxes = [one.bounding_box() for one in page.locator(".station > span").all()]
+    assert all(one["x"] + one["width"] <= other["x"] for one, other in pairwise(boxes))  # once "You" lay over "You"
     style = "(one) => getComputedStyle(one).outlineWidth"
     assert [page.locator(one).evaluate(style) for one in (".prompt.yours", ".plate.own", "#show-hints")] == ["3px"] * 3
     assert page.locator(".plate").first.evaluate(style) == "1px"

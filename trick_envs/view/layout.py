@@ -81,7 +81,7 @@ class _Table:
     def _last_trick(self, area: Area, room: float) -> None:
         """Small, at the right of the header, the card that took it marked."""
         view = self.view
-        if not view.previous or self._shown() == view.previous:
+        if not view.previous or (view.acting is None and not view.trick):
             return
         height = area.height - 2
         width = height / RATIO
@@ -195,14 +195,10 @@ class _Table:
             at = x + i * step + (gap if i >= len(seat.hand) else 0)
             self._card(at, area.y - (6 if some and not dim else 0), width, kind, dim)
 
-    def _shown(self) -> tuple[tuple[int, int], ...]:
-        """The trick that lies on the table: at the end of the match the last one."""
-        return self.view.previous if self.view.acting is None and not self.view.trick else self.view.trick
-
     def _trick(self) -> None:
         view, plan, pen = self.view, self.plan, self.pen
         width, height = plan.trick_card, RATIO * plan.trick_card
-        shown = self._shown()
+        shown = view.lying
         taking = view.taking if shown is view.trick else view.previous_taker
         led = view.led if shown is view.trick else shown[0][0]
         of: dict[int, list[int]] = {}

@@ -132,6 +132,14 @@ class TableView:
         return asdict(self)
 
     @property
+    def lying(self) -> Plays:
+        """The trick on the table; when the match is over the last one, but for a card that lies elsewhere now."""
+        if self.acting is not None or self.trick:
+            return self.trick
+        elsewhere = {kind for kinds in self.places.values() for kind in kinds}
+        return tuple(play for play in self.previous if play[1] not in elsewhere) or self.previous
+
+    @property
     def lines(self) -> tuple[str, ...]:
         """What only this game has, in words, a line each."""
         return tuple(row.words for row in self.rows if row.words)

@@ -154,7 +154,7 @@ def table_data(view: TableView, bottom: int) -> dict[str, Any]:
         "bottom": bottom,
         "led": view.previous[0][0] if over and view.previous else view.led,
         "taking": view.previous_taker if over else view.taking,
-        "trick": [list(play) for play in (view.previous if over else view.trick)],
+        "trick": [list(play) for play in view.lying],
         "winners": list(view.winners),
         "remarks": [list(remark) for remark in view.remarks],
         "rows": [_row(row) for row in view.rows if row.drawn],
