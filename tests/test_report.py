@@ -313,6 +313,8 @@ def test_the_replays_play_in_the_report(finished: Path) -> None:
             assert seat is not None
             assert inside.locator("#view").input_value() == seat[1]
             inside.locator("#to-last").press("End")
+            inside.locator("#to-last").evaluate("(one) => one.scrollIntoView()")  # as replays do
+            assert page.locator(".replay").evaluate_all("(all) => all.map((one) => one.scrollTop)") == [0, 0]
             sync_api.expect(inside.locator("#told")).to_contain_text("the match is over", ignore_case=True)
         assert not wrong
         browser.close()

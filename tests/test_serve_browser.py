@@ -1380,12 +1380,18 @@ def test_a_name_is_whole_beside_many_points(open_page, address):
     assert page.evaluate(f"{cut}.map((one) => one.textContent)") == []
 
 
-def test_the_name_of_a_dealer_is_whole_in_a_replay_on_a_tablet(open_page, address, tmp_path):
+def test_the_name_of_a_dealer_is_whole_in_a_replay(open_page, address, tmp_path):
     """Once "player_1" was "playe…"."""
     page = open_page({"width": 768, "height": 1024})
     open_record(page, address, tmp_path, played("zaraba22", 3))
     page.select_option("#view", "0")
     expect(page.locator("#table .felt .plate .dealer")).to_be_visible()
+    assert page.evaluate(OUT_OF_PLATES) == []
+    page = open_page({"width": 360, "height": 740})  # where four of five were "playe…"
+    open_record(page, address, tmp_path, played("pepper", 5))
+    page.select_option("#view", "0")
+    names = page.locator("#table .plate .who > b:first-of-type")
+    expect(names).to_have_text([*(f"player_{seat}" for seat in range(1, 5)), "You"])
     assert page.evaluate(OUT_OF_PLATES) == []
 
 

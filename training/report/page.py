@@ -303,7 +303,7 @@ def _chart(draw: Callable[[Any], None], size: tuple[float, float] = LARGE) -> Ma
 
 def _signed(points: float, digits: int = 2) -> str:
     """Points with their sign: ``+0.25``, ``−1.00``."""
-    return f"{points:+.{digits}f}".replace("-", "−")
+    return f"{round(points, digits) + 0.0:+.{digits}f}".replace("-", "−")  # 0.0: no negative zero
 
 
 def _margin(margin: float, half_width: float) -> str:

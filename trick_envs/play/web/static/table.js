@@ -128,7 +128,7 @@ export class Table {
     const seen = seat === frame.table.bottom ? [] : one.hand.filter((kind) => kind !== null);
     const hidden = one.hand.length - seen.length;
     return h("button", { type: "button", class: ["plate", "tip", seat === frame.acting && "acts", frame.table.winners.includes(seat) && "won"], "data-seat": seat, title: one.about, "aria-label": this.withCards(sentence(frame.names[seat]), seen), onclick: (event) => this.explain(event, one.about) },
-      h("span", { class: "who" }, avatar(you ? "you" : seat), h("b", {}, sentence(frame.names[seat])), one.dealer ? h("i", { class: "dealer", title: said("page.dealer") }, said("page.dealer_letter")) : null, h("b", { class: "points" }, signed(frame.scores[seat]))),
+      h("span", { class: "who" }, avatar(you ? "you" : seat), h("b", {}, ...nameOf(frame.names[seat])), one.dealer ? h("i", { class: "dealer", title: said("page.dealer") }, said("page.dealer_letter")) : null, h("b", { class: "points" }, signed(frame.scores[seat]))),
       h("span", { class: "second" }, seat !== frame.table.bottom && hidden ? h("span", { class: "held" }, `${hidden}`) : null, ...one.facts.flatMap((fact) => [this.fact(fact), " "])),
       seen.length ? h("span", { class: "chips open" }, ...seen.map((kind) => chip(about, kind))) : null);
   }
@@ -243,6 +243,11 @@ export class Table {
   remember() {
     for (const card of this.laid().values()) card.at = card.getBoundingClientRect();
   }
+}
+
+/** The name of a seat, and of player_1 what can be left out. */
+function nameOf(name) {
+  return name.startsWith("player_") ? ["p", h("span", { class: "wordy" }, "layer"), name.slice(6)] : [sentence(name)];
 }
 
 /** How many lines the facts of a plate need below the first, which they have. */
