@@ -1828,15 +1828,27 @@ def test_a_phone_with_large_letters_needs_no_scrolling_sideways(open_page, addre
     page.evaluate("document.documentElement.style.fontSize = '22px'")
     expect(page.get_by_role("button", name="新しいゲーム", exact=True)).to_be_in_viewport()
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    page.evaluate("document.documentElement.style.fontSize = '30px'")
+    page.set_viewport_size({"width": 320, "height": 640})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 320
+    page = open_page(PHONE)
+    deal(page, address, game="hearts", opponents="greedy", seed=6, num_deals=1)
+    page.evaluate("document.documentElement.style.fontSize = '30px'")
+    page.wait_for_function(f"{OUT_OF_PLATES}.length === 0")  # once "0 points" was cut, and Dara "D…"
 
 
-def test_no_card_is_beyond_the_left_edge_where_letters_are_twice_as_large(open_page, address):
-    """Once half of the cards of a hand that was too wide lay there, where nobody can scroll."""
+def test_cards_and_buttons_are_in_reach_where_letters_are_twice_as_large(open_page, address):
+    """Once half of the cards lay beyond the left edge, where nobody can scroll, and what is asked over the buttons."""
     page = open_page(DESK)
     deal(page, address, game="tricky_express", opponents="greedy", seed=6, num_deals=1)
     page.evaluate("document.documentElement.style.fontSize = '30px'")
     assert page.evaluate("Math.min(...[...document.querySelectorAll('#hand .card')].map((one) => one.offsetLeft))") >= 0
     assert page.locator("#hand .card").first.bounding_box()["x"] >= 0
+    page.wait_for_function("""() => {
+        const parts = ["header nav", "#table .felt", "#table .foot", "#foot", "#hand"];
+        const boxes = parts.map((one) => document.querySelector(one).getBoundingClientRect());
+        return boxes.every((box, number) => number === 0 || box.top >= boxes[number - 1].bottom);
+    }""")
 
 
 def test_the_winning_card_can_be_read_where_it_is_selected(open_page, address, record, tmp_path):

@@ -11,6 +11,7 @@ export const SPEEDS = { slow: [1100, 2400], normal: [550, 1200], fast: [220, 650
 const RATIO = 1.4; // height of a card, in widths
 const PILL = 17; // height of a word above a card
 const STEP = PILL + 5; // from one row of cards to the next
+export const ROW = 230; // width that a seat needs for its name and its facts in a line
 const LEAST = 90; // height that the cards of a trick need
 const AROUND = { 1: [0, 1, 0], 2: [1, 0, 1], 3: [1, 1, 1], 4: [1, 2, 1], 5: [1, 3, 1], 6: [1, 4, 1] };
 
@@ -106,7 +107,8 @@ function inOneRow(others, area, card) {
 function narrow(width, height, open, short, more) {
   const others = open.length;
   const spread = Math.max(...open) > 0; // a row for each seat, with its cards
-  const columns = Math.ceil(others / Math.ceil(others / 4));
+  const most = Math.min(4, Math.max(Math.floor(width / 68), 1)); // fewer where letters are large
+  const columns = Math.ceil(others / Math.ceil(others / most));
   const gap = 4;
   const plates = [];
   let y = 0;
@@ -114,7 +116,7 @@ function narrow(width, height, open, short, more) {
     const count = !spread ? Math.min(columns, others - first) : short[first] && short[first + 1] ? 2 : 1;
     const wide = spread ? (width - gap * (count - 1)) / count : (width - gap * (columns - 1)) / columns;
     const lines = (of) => 20 * Math.max(...of.slice(first, first + count));
-    const tall = (spread ? 27 + lines(open) : 47) + lines(more);
+    const tall = (spread ? (width < ROW ? 47 : 27) + lines(open) : 47) + lines(more);
     for (let number = 0; number < count; number += 1) plates.push({ x: number * (wide + gap), y, width: wide, height: tall });
     y += tall + gap;
     first += count;

@@ -2,7 +2,7 @@
 
 import { avatar, cardImage, chip } from "./cards.js";
 import { bar, h, image, said, sentence, signed, still } from "./lib.js";
-import { layOut, linesOf, plateWidth } from "./logic.js";
+import { layOut, linesOf, plateWidth, ROW } from "./logic.js";
 
 const COLOURS = 9; // of seats
 const REM = 15; // pixels: the layout is made for letters of this size, larger ones make everything larger
@@ -158,18 +158,18 @@ export class Table {
   /** Puts plates and cards where they belong at this size. */
   place() {
     const { felt } = this.parts;
-    const narrow = this.holder.clientWidth < 640;
+    const unit = parseFloat(getComputedStyle(document.documentElement).fontSize) / REM;
+    const narrow = this.holder.clientWidth < 640 * unit;
     this.holder.classList.toggle("small", narrow);
     this.holder.classList.toggle("low", this.holder.clientHeight < (narrow ? 390 : 350) && !(narrow && innerHeight > innerWidth)); // upright it is as high as it needs
-    const unit = parseFloat(getComputedStyle(document.documentElement).fontSize) / REM;
     const [width, height] = [felt.clientWidth / unit, felt.clientHeight / unit];
-    if (!width || !height) return;
+    if (!width) return;
     const others = [...this.plates].filter(([seat]) => seat !== this.frame.table.bottom);
     const room = narrow ? width - 12 : plateWidth(width, others.length) - 16;
     const open = others.map(([seat]) => this.frame.table.seats[seat].hand.filter((kind) => kind !== null));
     const lines = open.map((kinds) => {
       const names = kinds.map((kind) => this.about.cards[kind].name);
-      return narrow && linesOf(names, width - 190, 6) === 1 ? 0.2 : linesOf(names, room, narrow ? 6 : 9); // a few beside the name
+      return narrow && width >= ROW && linesOf(names, width - 190, 6) === 1 ? 0.2 : linesOf(names, room, narrow ? 6 : 9); // a few beside the name
     });
     const short = open.map((kinds) => width >= 480 && kinds.length <= 2);
     this.holder.classList.toggle("spread", Math.max(...lines) > 0);
