@@ -1673,6 +1673,14 @@ def test_what_can_be_done_with_a_result_is_in_sight_below_a_long_table(open_page
     short_game(page, address)
     play_to_the_end(page, lambda: page.locator("#hand .legal").first.click())
     assert page.evaluate("summary.scrollHeight <= summary.clientHeight")  # of a short one everything
+    page.evaluate("""() => {  // as in Zaraba
+        const { last_deal } = state.about;
+        last_deal.items = last_deal.items.map(() => Array(4).fill({ words: "four diamonds (price 4)", points: 16 }));
+        state.showResult();
+    }""")
+    for width, height in ((740, 360), (375, 667), (844, 390)):
+        page.set_viewport_size({"width": width, "height": height})
+        assert page.evaluate("summary.scrollHeight <= summary.clientHeight + 1"), width
     page.evaluate("""() => {
         const body = document.querySelector("#summary tbody");
         for (let number = 0; number < 24; number += 1) body.append(body.firstElementChild.cloneNode(true));
