@@ -1251,9 +1251,13 @@ def test_what_a_guided_deal_says_is_whole(open_page, address, screen):
     assert beside or own["y"] >= prompt["y"] + prompt["height"]  # why somebody takes it, told twice, once lay over that
 
 
-def test_what_is_told_at_the_end_of_a_guided_deal_of_pepper_is_whole_in_japanese(open_page, address):
+@pytest.mark.parametrize(
+    ("size", "language", "word"),
+    [((390, 844), "ja-JP", "失点"), ((360, 740), "en-GB", "cost"), ((375, 667), "en-GB", "cost")],
+)
+def test_what_is_told_at_the_end_of_a_guided_deal_of_pepper_is_whole(open_page, address, size, language, word):
     """Once the last line of what five peppers cost was cut on a phone."""
-    page = open_page(PHONE, locale="ja-JP")
+    page = open_page({"width": size[0], "height": size[1]}, locale=language)
     where = deal(page, address, game="pepper", num_players=5, num_deals=1, seed=40, opponents="greedy", seat=0)
     page.evaluate("""async () => {
         let { frame } = state;
@@ -1268,8 +1272,10 @@ def test_what_is_told_at_the_end_of_a_guided_deal_of_pepper_is_whole_in_japanese
     while not page.evaluate("Boolean(state.lesson)"):
         page.evaluate("document.querySelector('#lesson[open] .primary')?.click()")
         page.wait_for_timeout(20)
-    expect(page.locator("#coach")).to_contain_text("失点")
+    expect(page.locator("#coach")).to_contain_text(word)
     assert page.evaluate("coach.scrollHeight <= coach.clientHeight + 1")
+    last = page.locator("#hand button").last.bounding_box()
+    assert last["y"] + last["height"] <= size[1]
 
 
 @pytest.mark.parametrize(("game", "least"), [("double_deck_whist", 54), ("tricky_express", 42), ("zaraba22", 66)])
