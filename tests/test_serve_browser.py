@@ -1848,7 +1848,7 @@ def test_a_phone_with_large_letters_needs_no_scrolling_sideways(open_page, addre
     page = open_page(PHONE)
     deal(page, address, game="hearts", opponents="greedy", seed=6, num_deals=1)
     page.evaluate("document.documentElement.style.fontSize = '30px'")
-    page.wait_for_function(f"{OUT_OF_PLATES}.length === 0")  # once "0 points" was cut, and Dara "D…"
+    page.wait_for_function(f"() => {OUT_OF_PLATES}.length === 0")  # once "0 points" was cut, and Dara "D…"
 
 
 def test_cards_and_buttons_are_in_reach_where_letters_are_twice_as_large(open_page, address):
