@@ -1489,6 +1489,9 @@ def test_cards_that_were_passed_take_no_room_from_the_hand_on_the_smallest_phone
             assert side.bounding_box()["height"] < 50
         if size["width"] == 360:
             expect(page.locator("#hand button").last).to_be_in_viewport(ratio=0.99)
+            page.set_viewport_size({"width": 740, "height": 360})  # where what is asked was below the screen
+            expect(page.locator("#table .prompt")).to_be_in_viewport(ratio=1)
+            assert page.evaluate(OUT_OF_PLATES) == []
 
 
 def test_the_button_that_passes_cards_is_in_sight_on_the_smallest_phone(open_page, address):

@@ -161,23 +161,27 @@ export class Table {
     const unit = parseFloat(getComputedStyle(document.documentElement).fontSize) / REM;
     const narrow = this.holder.clientWidth < 640 * unit;
     this.holder.classList.toggle("small", narrow);
-    this.holder.classList.toggle("low", this.holder.clientHeight < (narrow ? 390 : 350) && !(narrow && innerHeight > innerWidth)); // upright it is as high as it needs
+    const low = this.holder.clientHeight < (narrow ? 390 : 350) && !(narrow && innerHeight > innerWidth); // upright it is as high as it needs
+    this.holder.classList.toggle("low", low);
     const [width, height] = [felt.clientWidth / unit, felt.clientHeight / unit];
     if (!width) return;
     const others = [...this.plates].filter(([seat]) => seat !== this.frame.table.bottom);
     const room = narrow ? width - 12 : plateWidth(width, others.length) - 16;
     const open = others.map(([seat]) => this.frame.table.seats[seat].hand.filter((kind) => kind !== null));
+    const few = narrow && low && open.every((kinds) => kinds.length < 4); // cards below the facts: rows would be too high
+    const below = open.map((kinds) => (few && kinds.length ? 1 : 0));
     const lines = open.map((kinds) => {
+      if (few) return 0;
       const names = kinds.map((kind) => this.about.cards[kind].name);
       return narrow && width >= ROW && linesOf(names, width - 190, 6) === 1 ? 0.2 : linesOf(names, room, narrow ? 6 : 9); // a few beside the name
     });
     const short = open.map((kinds) => width >= 480 && kinds.length <= 2);
     this.holder.classList.toggle("spread", Math.max(...lines) > 0);
-    let plan = layOut(narrow, width, height, lines, short);
+    let plan = layOut(narrow, width, height, lines, short, below);
     this.seat(others, plan);
     const more = others.map(([, plate]) => moreLines(plate.querySelector(".second")));
     if (Math.max(...more) > 0) {
-      plan = layOut(narrow, width, height, lines, short, more);
+      plan = layOut(narrow, width, height, lines, short, more.map((one, number) => one + below[number]));
       this.seat(others, plan, more);
     }
     const amid = (x) => Math.abs(x - width / 2) < 5;
