@@ -377,6 +377,7 @@ def test_a_folder_of_other_settings_is_refused(tmp_path: Path, monkeypatch: pyte
         (["random", "greedy", "random"], {}, "named twice: random"),
         (["random", "gredy"], {}, "'gredy' is no player"),
         (["random", "policy.zip"], {}, "'policy.zip' is no player: expected a policy.onnx, which export_policy makes"),
+        (["random", "/"], {}, "'/' is a folder, and no player: expected a policy.onnx in it"),
         (["random", "pimc:0"], {}, "'pimc:0' is no search"),
         (["random", "none.onnx"], {}, "none.onnx: there is no such policy file"),
         (["random", "greedy"], {"deals": 1}, "deals: expected a whole number of 2 to 1,000,000, not 1"),

@@ -268,6 +268,7 @@ def test_a_run_can_start_with_the_weights_of_another(
         ({"init_from": str(finished / name), "game": "pepper", "num_players": 4}, other_game),
         ({"init_from": str(tmp_path / f"junk-{name}")}, junk),
         ({"init_from": str(tmp_path / f"none-{name}")}, f"init_from: .*none-{name}: there is no such file"),
+        ({"init_from": str(tmp_path)}, f"init_from: {tmp_path}: a folder: expected a policy.onnx or policy.zip in it"),
         ({"init_from": "pretrained", "width": 8}, "init_from: pretrained is a policy of another network"),
     ):
         with pytest.raises(run.RunError, match=expected):

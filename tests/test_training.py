@@ -85,6 +85,7 @@ def test_every_config_of_the_repository_is_valid(path: Path) -> None:
         ({"options": {"lead_peppers": True}}, "donguri has no option 'lead_peppers'"),
         (TOO_FEW, "n_envs * n_steps is 4, fewer than batch_size (128)\n"),
         ({"width": 0}, "width: input should be greater than or equal to 1, not 0"),
+        ({"width": 4096}, "width: input should be less than or equal to 2048, not 4096"),
         ({"opponents": []}, "opponents: list should have at least 1 item"),
         ({"opponents": ["gredy"]}, "'gredy' is no player"),
         ({"opponent": "gredy"}, "'gredy' is no player"),

@@ -48,8 +48,8 @@ class RunConfig(BaseModel):
         None, description="of the initial weights: a policy.onnx or policy.zip of the same network, or pretrained"
     )
     seed: Annotated[int, Field(ge=0, le=MAX_RUN_SEED)] = Field(0, description="of all random numbers")
-    width: Annotated[int, Field(ge=1, le=8192)] = Field(64, description="of every layer of the network, per suit")
-    depth: Annotated[int, Field(ge=1, le=64)] = Field(3, description="number of layers of the network")
+    width: Annotated[int, Field(ge=1, le=2048)] = Field(64, description="of every layer of the network, per suit")
+    depth: Annotated[int, Field(ge=1, le=16)] = Field(3, description="number of layers of the network")
     total_samples: Positive = Field(2_000_000, description="decisions to learn from, of all learning seats")
     n_envs: Positive = Field(512, description="games played in parallel")
     n_steps: Positive = Field(64, description="decisions per game between two updates")

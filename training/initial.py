@@ -25,7 +25,8 @@ def initial_file(init_from: str, game: Game) -> Path:
     """
     path = pretrained_policy(game) if init_from == PRETRAINED else Path(init_from)
     if not path.is_file():
-        raise InputError(f"init_from: {init_from}: there is no such file")
+        found = "a folder: expected a policy.onnx or policy.zip in it" if path.is_dir() else "there is no such file"
+        raise InputError(f"init_from: {init_from}: {found}")
     return path
 
 

@@ -21,6 +21,7 @@ A plug-in is an entry point in the group ``trick_envs.agents``. Like ``package.m
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -199,6 +200,8 @@ def _from_outside(spec: str, game: Game, seed: int) -> Agent:
             raise InputError(
                 f"{shown(spec)} is no player: expected a policy.onnx, which export_policy makes of a model"
             )
+        if os.path.isdir(spec):
+            raise InputError(f"{shown(spec)} is a folder, and no player: expected a policy.onnx in it")
         others = "".join(f", {name!r}" for name in sorted(plug_ins(AGENTS)))
         raise InputError(
             f"{shown(spec)} is no player: expected 'random', 'greedy'{others}, a search such as 'pimc:100', a path to "

@@ -27,7 +27,7 @@ from trick_envs.engine.game import Game
 from trick_envs.engine.play_log import layout_of
 from trick_envs.errors import InputError, MissingExtraError, shown
 from trick_envs.evaluation.seeds import SEEDS_PER_RUN, Purpose, match_seeds
-from trick_envs.files import locked
+from trick_envs.files import locked, naming
 from trick_envs.matches.loop import choose_actions
 
 AT_ONCE = 1024  # deals
@@ -171,19 +171,20 @@ def write_dataset(
         temporary = folder / "data.writing"
         shutil.rmtree(temporary, ignore_errors=True)  # of a process that was killed
         try:
-            _write_data(
-                temporary,
-                game,
-                players,
-                _play(game, agents, deals, seed, reward),
-                on_progress,
-                observation=observation_for(*agents),
-                dataset_id=dataset_id,
-                num_deals=int(deals),  # NumPy's numbers are no JSON
-                seed=int(seed),
-                reward=reward,
-            )
-            temporary.rename(folder / "data")
+            with naming(folder):
+                _write_data(
+                    temporary,
+                    game,
+                    players,
+                    _play(game, agents, deals, seed, reward),
+                    on_progress,
+                    observation=observation_for(*agents),
+                    dataset_id=dataset_id,
+                    num_deals=int(deals),  # NumPy's numbers are no JSON
+                    seed=int(seed),
+                    reward=reward,
+                )
+                temporary.rename(folder / "data")
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
     return folder
