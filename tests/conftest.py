@@ -34,12 +34,19 @@ def pytest_configure() -> None:
     gc.set_threshold(50_000, 20, 20)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--all", action="store_true", help="also what is marked slow")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """The longest files first, so that no worker is left with one when the others are done; last what is of a table.
 
     Workers begin in different places, and take from each other's end. With the tests of a table side by side most
     tables have one worker, which has what the rules mean to the compiler ready for the next kernel.
     """
+    if not config.getoption("--all"):
+        config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("slow")])
+        items[:] = [item for item in items if not item.get_closest_marker("slow")]
     items.sort(key=lambda item: _table_of(item) or (item.path.stem not in LONGEST,))
 
 

@@ -8,8 +8,9 @@ import pickle
 import re
 import shutil
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +26,37 @@ from trick_envs.engine.positions import places
 from trick_envs.engine.registry import game_names, game_type, game_type_again, load_game, load_game_again
 
 TABLES = [(name, players) for name in game_names() for players in game_type(name).players]
-every_table = pytest.mark.parametrize(("name", "players"), TABLES, ids=[f"{name}-{n}" for name, n in TABLES])
+
+
+def marks_of(name: str, players: int | None = None) -> tuple[pytest.MarkDecorator, ...]:
+    """Of a game's own number of players, the fewest and the most: none. Of those between: slow."""
+    numbers, own = game_type(name).players, game_type(name).default_players
+    return () if players in (None, own, numbers[0], numbers[-1]) else (pytest.mark.slow,)
+
+
+every_table = pytest.mark.parametrize(
+    ("name", "players"),
+    [pytest.param(*table, marks=marks_of(*table)) for table in TABLES],
+    ids=[f"{name}-{n}" for name, n in TABLES],
+)
 every_game = pytest.mark.parametrize("name", game_names())
+
+
+def crossed(**axes: Iterable[Any]) -> pytest.MarkDecorator:
+    """Parametrises a test by all combinations, of which a diagonal is not slow: every value occurs in it."""
+    names, values = list(axes), [list(axis) for axis in axes.values()]
+    longest = max(map(len, values))
+    diagonal = [tuple(number % len(axis) for axis in values) for number in range(longest)]
+    return pytest.mark.parametrize(
+        names,
+        [
+            pytest.param(
+                *(axis[number] for axis, number in zip(values, numbers, strict=True)),
+                marks=() if numbers in diagonal else (pytest.mark.slow,),
+            )
+            for numbers in product(*(range(len(axis)) for axis in values))
+        ],
+    )
 
 
 def make(name: str, players: int | None = None, raw: bool = True, **options: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers import every_game, through_a_store
+from helpers import crossed, every_game, through_a_store
 
 import trick_envs
 from trick_envs import BatchEnv, make_agent
@@ -125,8 +125,7 @@ SPECS = [
 ]
 
 
-@pytest.mark.parametrize("spec", SPECS)
-@pytest.mark.parametrize("name", ["zaraba22", "hearts"])
+@crossed(name=["zaraba22", "hearts"], spec=SPECS)
 def test_a_player_that_threads_share_plays_as_alone(name: str, spec: str) -> None:
     games = begun(name)
     agent, found = make_agent(spec, games.game), []

@@ -310,10 +310,10 @@ def test_processes_play_the_same_table(tmp_path: Path, policy: str) -> None:
     specs = ("random", "pimc:1", policy, f"{policy}:sample")
     for workers in (1, 2):
         folder = tmp_path / str(workers)
-        play(folder, *specs, deals=50, workers=workers, seed=7).write(folder)
+        play(folder, *specs, deals=20, workers=workers, seed=7).write(folder)
     for name in ("results.json", "results.csv", "results.md"):
         assert (tmp_path / "1" / name).read_bytes() == (tmp_path / "2" / name).read_bytes()
-    other = play(tmp_path / "other", *specs, deals=50, seed=8)
+    other = play(tmp_path / "other", *specs, deals=20, seed=8)
     assert other.as_dict()["results"] != json.loads((tmp_path / "1" / "results.json").read_text())["results"]
 
 

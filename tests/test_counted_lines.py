@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import brute_force
 import numpy as np
 import pytest
-from helpers import TABLES, legal_of
+from helpers import TABLES, legal_of, marks_of
 
 from trick_envs.engine.batch import BatchEnv
 from trick_envs.engine.cards import members
@@ -102,7 +102,15 @@ CASES = [
     Case("tricky_express", 4, 12, -16, 5320, num_deals=None),
     Case("tricky_express", 4, 16, -16, 4736, num_deals=None),
 ]
-every_case = pytest.mark.parametrize("case", CASES, ids=map(str, CASES))
+MANY = 8000  # lines, for brute force
+every_case = pytest.mark.parametrize(
+    "case",
+    [
+        pytest.param(case, marks=pytest.mark.slow if case.lines > MANY else marks_of(case.game, case.players))
+        for case in CASES
+    ],
+    ids=map(str, CASES),
+)
 
 
 def scripted(actions: list[int], count: int, seed: int) -> int:

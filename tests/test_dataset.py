@@ -178,6 +178,6 @@ def test_a_full_disk_is_told_as_one_and_leaves_nothing(tmp_path):
     game = load_game("zaraba22", num_deals=1)
     next(play_decisions(game, ["greedy"], 1))  # what is compiled for it is written before
     # HDF5 says the same as on a full disk, with other numbers
-    with largest_file(50_000), pytest.raises(OSError, match="too large.*some-v0"):
+    with largest_file(50_000), pytest.raises(OSError, match=r"too large.*some-v0"):
         write_dataset(game, ["greedy"], 100, "some-v0")
     assert [path.name for path in (tmp_path / "datasets" / "some-v0").iterdir()] == [".lock"]

@@ -16,6 +16,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
+from helpers import marks_of
 
 import trick_envs
 
@@ -28,7 +29,11 @@ TABLES = {
     "tricky_express": [{}],
     "hearts": [{}, {"jd_bonus": True, "avoid_all_tricks_bonus": True, "can_lead_any_club": True}],
 }
-CASES = [(game, number) for game, tables in TABLES.items() for number in range(len(tables))]
+CASES = [
+    pytest.param(game, number, marks=marks_of(game, options.get("num_players")), id=f"{game}-{number}")
+    for game, tables in TABLES.items()
+    for number, options in enumerate(tables)
+]
 SEED = 20_261
 
 
@@ -129,7 +134,7 @@ def golden(game: str, number: int) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize(("game", "number"), CASES, ids=[f"{game}-{number}" for game, number in CASES])
+@pytest.mark.parametrize(("game", "number"), CASES)
 def test_the_same_seed_still_gives_the_same_match(game: str, number: int) -> None:
     kept = json.loads((FOLDER / f"{game}.json").read_text(encoding="utf-8"))
     assert golden(game, number) == kept[number]

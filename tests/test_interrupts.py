@@ -162,7 +162,6 @@ def test_a_call_that_is_interrupted_anywhere_leaves_nothing_half_done(kind: str,
     try_all(kind, lowest, what, 41, 3)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("steps", [2, 9, 11])
 @pytest.mark.parametrize(
     "opponents", [lowest, "greedy", ["greedy", lowest, "random", "greedy"]], ids=["function", "spec", "list"]

@@ -34,7 +34,7 @@ def is_default(name: str, players: int) -> bool:
 
 default_tables_first = pytest.mark.parametrize(
     ("name", "players"),
-    [pytest.param(*table, marks=[] if is_default(*table) else pytest.mark.slow) for table in TABLES],
+    [pytest.param(*table, marks=() if is_default(*table) else pytest.mark.slow) for table in TABLES],
     ids=[f"{name}-{players}" for name, players in TABLES],
 )
 

@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers import every_game, legal_of
+from helpers import crossed, every_game, legal_of
 from test_twin_worlds import hidden_from
 
 from trick_envs.engine.cards import members
 from trick_envs.engine.deal import Deal
 from trick_envs.engine.positions import observe, why_illegal
-from trick_envs.engine.registry import load_game
+from trick_envs.engine.registry import game_names, load_game
 from trick_envs.matches.match import Match
 from trick_envs.matches.replay import replay
 
@@ -366,8 +366,7 @@ def test_seats_and_keys_are_in_sight_with_a_hint_in_a_small_terminal(file):
     use(session, keys, size=(60, 20))
 
 
-@every_game
-@pytest.mark.parametrize("size", [WIDE, SIZE], ids=["wide", "narrow"])
+@crossed(name=game_names(), size=[WIDE, SIZE])
 def test_the_terminal_speaks_of_you(name, size, file):
     """The person's seat is nowhere called by its name: not on the screen, not in the tricks so far, not in the end."""
     session = start(name, file)

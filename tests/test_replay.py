@@ -11,17 +11,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers import every_table
 
 from trick_envs import game_names
 from trick_envs.agents import GreedyAgent
-from trick_envs.engine.registry import game_type, load_game
+from trick_envs.engine.registry import load_game
 from trick_envs.errors import InputError
 from trick_envs.files import read_json
 from trick_envs.matches.loop import play_match
 from trick_envs.matches.replay import replay
 from trick_envs.matches.transcript import narrate
-
-TABLES = [(name, players) for name in game_names() for players in game_type(name).players]
 
 
 def greedy_match(name: str, players: int, seed: int = 3, num_deals: int | None = 2) -> dict[str, Any]:
@@ -29,7 +28,7 @@ def greedy_match(name: str, players: int, seed: int = 3, num_deals: int | None =
     return play_match(name, dict.fromkeys(range(players), agent), seed, players, num_deals)
 
 
-@pytest.mark.parametrize(("name", "players"), TABLES)
+@every_table
 def test_a_record_plays_again_to_the_same_record(name: str, players: int) -> None:
     record = json.loads(json.dumps(greedy_match(name, players)))
     assert replay(record).record() == record

@@ -15,7 +15,7 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
-from helpers import every_game, every_table, greedy_action, legal_of, make
+from helpers import TABLES, every_game, every_table, greedy_action, legal_of, make, marks_of
 
 from trick_envs import BatchEnv, make_agent
 from trick_envs.engine.cards import WORD
@@ -220,11 +220,13 @@ def test_batches_in_several_threads_hold_what_they_hold_one_after_the_other(name
 # --- many matches -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
-@every_table
-def test_random_matches_by_the_rules_without_an_error_or_a_lost_card(name, players):
+@pytest.mark.parametrize(("name", "players"), TABLES, ids=[f"{name}-{players}" for name, players in TABLES])
+def test_random_matches_by_the_rules_without_an_error_or_a_lost_card(name, players, monkeypatch):
     """Every mask, score, dealer and winner as brute force has it; every card always in one place."""
-    matches = int(os.environ.get("TRICK_ENVS_MATCHES", "20"))
+    between = bool(marks_of(name, players))
+    if between:  # everything else of these tables is slow: their rules, without compiling them
+        monkeypatch.setenv("TRICK_ENVS_COMPILE", "never")
+    matches = int(os.environ.get("TRICK_ENVS_MATCHES", "5" if between else "20"))
     assert matches > 0
     for seed in range(matches):
         check_random_match(name, players, seed)

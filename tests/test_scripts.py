@@ -14,7 +14,7 @@ import pytest
 
 pytest.importorskip("sb3_contrib")
 pytest.importorskip("onnxscript")
-from helpers import SMALL_RUN
+from helpers import SMALL_RUN, crossed
 
 from trick_envs import load_game, make_agent
 
@@ -79,8 +79,7 @@ def test_a_script_without_a_main_guard_trains_to_its_end_and_draws_its_report(tr
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there, a signal to another process ends it at once")
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("script", [EXPORTS, DRAWS, ADVISES], ids=["export", "report", "hint"])
+@crossed(script=[EXPORTS, DRAWS, ADVISES], number=[signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_a_script_without_a_crash_and_nothing_is_lost(script: str, number: Any, trained: Path) -> None:
     for seconds in (0.1, 1.3):  # of importing and compiling, and of working
         process = subprocess.Popen(

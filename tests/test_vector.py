@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
+from helpers import crossed
 
 import trick_envs
 from trick_envs import IllegalAction
@@ -87,8 +88,7 @@ def compare_with_sync(name, mode, steps=60, wrong=0.0, **options):
 # --- the same matches as the single environment -------------------------------------------------------------------
 
 
-@every_game
-@every_mode
+@crossed(name=GAMES, mode=AutoresetMode)
 def test_it_does_what_gymnasiums_vector_of_single_environments_does(name, mode):
     assert compare_with_sync(name, mode, opponents="greedy") > 0
 
