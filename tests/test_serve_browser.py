@@ -1069,6 +1069,30 @@ def test_two_clicks_in_a_slow_net_do_no_more_than_one_and_a_hint_that_failed_is_
     expect(page.locator("#hand .hint.star").first).to_be_visible(timeout=3 * PATIENCE)
 
 
+@pytest.mark.parametrize("what", ["/hint", "/lesson"])
+def test_what_was_asked_of_a_position_that_was_played_on_is_no_error(open_page, address, what):
+    """Once "This page shows an older position of this game" lay over the table, and hints were switched off."""
+    page = open_page(own=True)
+    slow = Slow(page)
+    short_game(page, address)
+    slow.hold(what)
+    if what == "/hint":
+        page.keyboard.press("h")
+    else:  # a guided deal asks with every decision
+        every = json.dumps([*range(100)])
+        page.evaluate("(every) => sessionStorage.setItem(`learnt ${state.about.id}`, every)", every)
+        page.evaluate("history.replaceState(null, '', '#learn')")
+        page.reload()
+    slow.one()
+    before = page.evaluate("state.frame.number")
+    page.keyboard.press("1")
+    page.wait_for_function(f"(before) => {{ {SPACE}; return state.frame.number > before && !state.busy; }}", arg=before)
+    slow.let_go()
+    assert page.evaluate("message.textContent") == ""
+    if what == "/hint":
+        expect(page.locator("#hand .hint.star").first).to_be_visible(timeout=3 * PATIENCE)
+
+
 def test_nothing_takes_the_keyboard_with_it_when_it_goes(open_page, address):
     """Buttons that are hidden or dimmed by what they do, and dialogs: once nothing had the keyboard then."""
     page = open_page()

@@ -2,7 +2,7 @@
 
 import { $, bar, h, said, sentence, signed, stopped } from "./lib.js";
 import { percent } from "./logic.js";
-import { askHere, state } from "./state.js";
+import { askOfPosition, state } from "./state.js";
 import { hintTable } from "./tables.js";
 
 export function switchHints(on) {
@@ -15,13 +15,12 @@ export function switchHints(on) {
 export async function askHints(shown) {
   if (!state.frame.yours || state.about.over) return;
   $("note").textContent = said("hint.thinking");
-  const { number } = state.frame;
   try {
-    const found = await askHere(`/hint?number=${number}`);
-    if (!found || state.frame.number !== number || !state.hintsOn || state.busy) return; // played meanwhile
+    const found = await askOfPosition("/hint");
+    if (!found || !state.hintsOn) return;
     state.hints = found;
   } catch (error) {
-    if (state.frame.number === number) switchHints(false); // the next press asks again
+    switchHints(false); // the next press asks again
     $("note").textContent = "";
     throw error;
   }

@@ -2,7 +2,7 @@
 
 import { $, appear, h, said, sentence, stopped } from "./lib.js";
 import { guideOf, rulePage } from "./rules.js";
-import { askHere, state, wait } from "./state.js";
+import { askOfPosition, state, wait } from "./state.js";
 import { session } from "./store.js";
 import { reasons } from "./table.js";
 
@@ -51,8 +51,8 @@ export async function teachDecision() {
   state.lesson = null;
   state.tried = null;
   const { about, frame: { number } } = state;
-  const found = await askHere(`/lesson?number=${number}`);
-  if (!found || state.frame.number !== number) return;
+  const found = await askOfPosition("/lesson");
+  if (!found) return;
   await teach(found.phase);
   if (state.about !== about || state.frame.number !== number) return;
   state.lesson = found;

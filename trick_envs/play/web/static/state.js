@@ -32,6 +32,19 @@ export async function askHere(what = "", body = undefined) {
   }
 }
 
+/** What the server answers about the position that is shown; nothing, and no error, if a play or something else goes on. */
+export async function askOfPosition(what) {
+  const { number } = state.frame;
+  const passed = () => state.busy || state.frame?.number !== number;
+  try {
+    const reply = await askHere(`${what}?number=${number}`);
+    return passed() ? null : reply;
+  } catch (error) {
+    if (passed()) return null;
+    throw error;
+  }
+}
+
 /** What may be chosen of the game of this name, if there is one. */
 export function gameOf(name) {
   return state.choices.games.find((game) => game.name === name);
