@@ -1093,6 +1093,24 @@ def test_what_was_asked_of_a_position_that_was_played_on_is_no_error(open_page, 
         expect(page.locator("#hand .hint.star").first).to_be_visible(timeout=3 * PATIENCE)
 
 
+def test_a_hint_that_came_while_a_play_failed_is_there(open_page, address):
+    page = open_page(own=True)
+    slow = Slow(page)
+    short_game(page, address)
+    slow.hold("/hint")
+    page.keyboard.press("h")
+    hint = slow.one()
+    slow.hold("/plays")
+    page.keyboard.press("1")
+    play = slow.one()
+    with page.expect_response(hint.request.url):
+        hint.continue_()
+    page.wait_for_timeout(100)
+    play.abort()
+    expect(page.locator("#message")).to_contain_text("The server does not answer")
+    expect(page.locator("#hand .hint.star").first).to_be_visible(timeout=3 * PATIENCE)
+
+
 def test_nothing_takes_the_keyboard_with_it_when_it_goes(open_page, address):
     """Buttons that are hidden or dimmed by what they do, and dialogs: once nothing had the keyboard then."""
     page = open_page()
