@@ -1093,20 +1093,24 @@ def test_what_was_asked_of_a_position_that_was_played_on_is_no_error(open_page, 
         expect(page.locator("#hand .hint.star").first).to_be_visible(timeout=3 * PATIENCE)
 
 
-def test_a_hint_that_came_while_a_play_failed_is_there(open_page, address):
+@pytest.mark.parametrize(("key", "what"), [("1", "/plays"), ("u", "/back")])
+def test_a_hint_that_came_while_something_failed_is_there(open_page, address, key, what):
     page = open_page(own=True)
     slow = Slow(page)
     short_game(page, address)
+    page.keyboard.press("1")
+    expect(page.locator("#take-back")).to_be_enabled()
+    expect(page.locator("#hand.ready")).to_be_visible()
     slow.hold("/hint")
     page.keyboard.press("h")
     hint = slow.one()
-    slow.hold("/plays")
-    page.keyboard.press("1")
-    play = slow.one()
+    slow.hold(what)
+    page.keyboard.press(key)
+    failing = slow.one()
     with page.expect_response(hint.request.url):
         hint.continue_()
     page.wait_for_timeout(100)
-    play.abort()
+    failing.abort()
     expect(page.locator("#message")).to_contain_text("The server does not answer")
     expect(page.locator("#hand .hint.star").first).to_be_visible(timeout=3 * PATIENCE)
 

@@ -317,7 +317,7 @@ async function playCards(kinds, button) {
     if (error.status === 409) {
       await catchUp();
       say(said("play.other_tab"));
-    } else if (state.hintsOn && !state.hints) await askHints(renderHand); // what came meanwhile was not looked at
+    }
     return;
   }
   if (reply.game.notice) say(sentence(reply.game.notice), true);

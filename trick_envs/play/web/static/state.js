@@ -32,16 +32,19 @@ export async function askHere(what = "", body = undefined) {
   }
 }
 
-/** What the server answers about the position that is shown; nothing, and no error, if a play or something else goes on. */
+/** What it answers about the position that is shown; nothing, and no error, if that is no longer shown. */
 export async function askOfPosition(what) {
-  const { number } = state.frame;
-  const passed = () => state.busy || state.frame?.number !== number;
+  const { about, frame } = state;
+  const stands = async () => {
+    while (state.busy) await new Promise((resolve) => { setTimeout(resolve, 50); }); // a play may yet fail
+    return state.about === about && state.frame === frame;
+  };
   try {
-    const reply = await askHere(`${what}?number=${number}`);
-    return passed() ? null : reply;
+    const reply = await askHere(`${what}?number=${frame.number}`);
+    return await stands() ? reply : null;
   } catch (error) {
-    if (passed()) return null;
-    throw error;
+    if (await stands()) throw error;
+    return null;
   }
 }
 
