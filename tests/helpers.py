@@ -8,7 +8,7 @@ import pickle
 import re
 import shutil
 import tomllib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import product
 from pathlib import Path
@@ -34,11 +34,13 @@ def marks_of(name: str, players: int | None = None) -> tuple[pytest.MarkDecorato
     return () if players in (None, own, numbers[0], numbers[-1]) else (pytest.mark.slow,)
 
 
-every_table = pytest.mark.parametrize(
-    ("name", "players"),
-    [pytest.param(*table, marks=marks_of(*table)) for table in TABLES],
-    ids=[f"{name}-{n}" for name, n in TABLES],
-)
+def of_tables(tables: Iterable[tuple[str, int]], marks: Callable[..., Any] = marks_of) -> pytest.MarkDecorator:
+    """Parametrises a test by tables; ``marks``: those of each."""
+    cases = [pytest.param(*table, marks=marks(*table), id="{}-{}".format(*table)) for table in tables]
+    return pytest.mark.parametrize(("name", "players"), cases)
+
+
+every_table = of_tables(TABLES)
 every_game = pytest.mark.parametrize("name", game_names())
 
 

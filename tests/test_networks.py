@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pytest
 import torch
 from gymnasium import spaces
-from helpers import TABLES, every_game
+from helpers import TABLES, every_game, of_tables
 
 pytest.importorskip("sb3_contrib")
 from relabelling import Relabelling
@@ -32,11 +32,7 @@ def is_default(name: str, players: int) -> bool:
     return players == game_type(name).default_players
 
 
-default_tables_first = pytest.mark.parametrize(
-    ("name", "players"),
-    [pytest.param(*table, marks=() if is_default(*table) else pytest.mark.slow) for table in TABLES],
-    ids=[f"{name}-{players}" for name, players in TABLES],
-)
+default_tables_first = of_tables(TABLES, lambda *table: () if is_default(*table) else pytest.mark.slow)
 
 
 def make_policy(game: Game, depth: int = 3, seed: int = 0, precision: str = "float32") -> SuitPolicy:

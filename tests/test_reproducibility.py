@@ -13,9 +13,8 @@ from typing import Any
 import brute_force
 import gymnasium
 import numpy as np
-import pytest
 from gymnasium.vector import AutoresetMode
-from helpers import TABLES, every_game, every_table, greedy_action, legal_of, make, marks_of
+from helpers import TABLES, every_game, every_table, greedy_action, legal_of, make, marks_of, of_tables
 
 from trick_envs import BatchEnv, make_agent
 from trick_envs.engine.cards import WORD
@@ -220,7 +219,7 @@ def test_batches_in_several_threads_hold_what_they_hold_one_after_the_other(name
 # --- many matches -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("name", "players"), TABLES, ids=[f"{name}-{players}" for name, players in TABLES])
+@of_tables(TABLES, lambda *_: ())
 def test_random_matches_by_the_rules_without_an_error_or_a_lost_card(name, players, monkeypatch):
     """Every mask, score, dealer and winner as brute force has it; every card always in one place."""
     between = bool(marks_of(name, players))

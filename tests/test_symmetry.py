@@ -14,7 +14,7 @@ from typing import Any, get_args
 import numpy as np
 import numpy.typing as npt
 import pytest
-from helpers import TABLES, every_game, legal_of, look, marks_of
+from helpers import TABLES, every_game, legal_of, look, of_tables
 from relabelling import Relabelling, relabel_record
 
 from trick_envs.engine.game import Game
@@ -25,11 +25,7 @@ from trick_envs.matches.match import Match
 from trick_envs.matches.replay import replay, start_match
 
 SYMMETRIC = [(name, players) for name, players in TABLES if game_type(name).suit_symmetric]
-every_table = pytest.mark.parametrize(
-    ("name", "players"),
-    [pytest.param(*table, marks=marks_of(*table)) for table in SYMMETRIC],
-    ids=[f"{name}-{n}" for name, n in SYMMETRIC],
-)
+every_table = of_tables(SYMMETRIC)
 
 
 @dataclass
