@@ -111,7 +111,9 @@ def test_a_japanese_browser_reads_no_english(name):
         legal = observe(game, session.match.states, session.acts)[1]
         with speaking("ja"):
             if session.acts == session.seat:
-                read |= set(told_in(lesson_data(session.match)))
+                lesson = set(told_in(lesson_data(session.match)))
+                assert not any("ました" in text for text in lesson), lesson  # what a card would do has not happened
+                read |= lesson
                 read.add(session.why_illegal(rng.choice(np.flatnonzero(legal == 0).tolist())))
             done = play(session.match, rng.choice(np.flatnonzero(legal).tolist()))
             for observer in (session.seat, None):

@@ -1658,8 +1658,8 @@ def test_who_takes_a_trick_is_told_above_the_persons_own_plate(open_page, addres
     page = open_page(PHONE, locale="ja-JP")
     deal(page, address, game="pepper", opponents="greedy", seed=5, num_deals=1)
     told = [
-        {"event": "trick", "text": "あなたがトリックを取りました", "why": "青の10が青でいちばん強い"},
-        {"event": "change", "text": "青のペッパー、茶のペッパーがあなたの前に置かれました"},
+        {"event": "trick", "text": "あなたがトリックを取ります", "why": "青の10が青でいちばん強い"},
+        {"event": "change", "text": "青のペッパー、茶のペッパーがあなたの前に置かれます"},
     ]
     end_trick(page, told, taking=0, led=1)
     prompt, own = page.locator(".foot .prompt"), page.locator(".plate.own")
