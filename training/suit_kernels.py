@@ -399,21 +399,26 @@ class _Weights(NamedTuple):
 def _cut(shape: _Shape, vector: Any) -> _Weights:
     """The weights in a vector, which has them in the order of ``SuitKernels.weights``."""
     width, square, layers = shape.width, shape.width * shape.width, shape.depth - 1
-    ends = np.cumsum(np.array([
-        0, width * shape.per_suit, width, width * shape.others, layers * (2 * square + width), shape.ranks * width,
-        shape.ranks, square, width, width, 1,
-    ]))  # fmt: skip
+    first_bias = width * shape.per_suit
+    from_others = first_bias + width
+    between = from_others + width * shape.others
+    head = between + layers * (2 * square + width)
+    head_bias = head + shape.ranks * width
+    layer = head_bias + shape.ranks
+    layer_bias = layer + square
+    value = layer_bias + width
+    value_bias = value + width
     return _Weights(
-        vector[: ends[1]].reshape(width, shape.per_suit),
-        vector[ends[1] : ends[2]],
-        vector[ends[2] : ends[3]].reshape(width, shape.others),
-        vector[ends[3] : ends[4]].reshape(layers, 2 * square + width),
-        vector[ends[4] : ends[5]].reshape(shape.ranks, width),
-        vector[ends[5] : ends[6]],
-        vector[ends[6] : ends[7]].reshape(width, width),
-        vector[ends[7] : ends[8]],
-        vector[ends[8] : ends[9]].reshape(1, width),
-        vector[ends[9] : ends[10]],
+        vector[:first_bias].reshape(width, shape.per_suit),
+        vector[first_bias:from_others],
+        vector[from_others:between].reshape(width, shape.others),
+        vector[between:head].reshape(layers, 2 * square + width),
+        vector[head:head_bias].reshape(shape.ranks, width),
+        vector[head_bias:layer],
+        vector[layer:layer_bias].reshape(width, width),
+        vector[layer_bias:value],
+        vector[value:value_bias].reshape(1, width),
+        vector[value_bias:],
     )
 
 
@@ -447,7 +452,8 @@ def _forward(
         for i in range(shape.width):
             valued[row, i] = max(valued[row, i] + weights.layer_bias[i], np.float32(0.0))
     product(valued, False, weights.value, True, values)
-    values += weights.value_bias
+    for row in range(len(values)):
+        values[row, 0] += weights.value_bias[0]
 
 
 @numba.njit(cache=True, nogil=True)
@@ -467,8 +473,10 @@ def _backward(
     for row in range(len(to_values)):
         for i in range(shape.width):
             together[row, i] = together[row, i] if valued[row, i] > 0 else np.float32(0.0)
-    gradients.value_bias[:], gradients.layer_bias[:] = to_values.sum(), together.sum(0)
-    gradients.head_bias[:] = _round(to_logits.reshape(to_scores.shape), to_scores)
+    _sum(to_values, gradients.value_bias)
+    _sum(together, gradients.layer_bias)
+    _round(to_logits.reshape(to_scores.shape), to_scores)
+    _sum(to_logits.reshape(to_scores.shape), gradients.head_bias)
     product(together, True, means[-1], False, gradients.layer)
     product(together, False, weights.layer, False, to_mean)
     _rounded_product(to_scores, hidden[-1], gradients.head)
@@ -477,7 +485,7 @@ def _backward(
         own, bias, from_mean = _cut_layer(shape, gradients.between[number - 1])
         _layer_gradient(shape.suits, hidden[number], to_hidden, to_mean, together)
         product(together, True, means[number - 1], False, from_mean)
-        bias[:] = together.sum(0)
+        _sum(together, bias)
         _rounded_product(to_hidden, hidden[number - 1], own)
         product(to_hidden, False, _cut_layer(shape, factors.between[number - 1])[0], False, to_next)
         product(together, False, _cut_layer(shape, weights.between[number - 1])[2], False, to_mean)
@@ -495,15 +503,24 @@ def _add_bias(scores: Any, bias: Any, logits: Any) -> None:
 
 
 @numba.njit(cache=True)
-def _round(exact: Any, rounded: Any) -> Any:
-    """Copies numbers as products take them; returns the sums over rows."""
+def _round(exact: Any, rounded: Any) -> None:
+    """Copies numbers as products take them."""
     rows, columns = exact.shape
-    sums = np.zeros(columns, np.float32)
     for row in range(rows):
         for i in range(columns):
             rounded[row, i] = _like(exact[row, i], rounded[row, i])
-            sums[i] += exact[row, i]
-    return sums
+
+
+# For an assignment to a slice Numba compiles what it says of wrong shapes, which takes seconds: loops instead.
+@numba.njit(cache=True)
+def _sum(numbers: Any, sums: Any) -> None:
+    """Writes the sums over rows."""
+    rows, columns = numbers.shape
+    for i in range(columns):
+        sums[i] = 0.0
+    for row in range(rows):
+        for i in range(columns):
+            sums[i] += numbers[row, i]
 
 
 @numba.njit(cache=True)
@@ -563,7 +580,9 @@ def _find_inputs(
     """
     rows, size = observations.shape
     begins = np.empty(rows + 1, np.int64)
-    room = 64 * np.count_nonzero(wanted) + most  # grows where that is not enough
+    room = most
+    for row in range(rows):
+        room += 64 * wanted[row]  # grows where that is not enough
     suit, column, value = np.empty(room, np.uint8), np.empty(room, np.uint32), np.empty(room, np.float32)
     positions, flags, rank_flags = np.empty(size + 1, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
     end = 0
@@ -573,7 +592,7 @@ def _find_inputs(
             continue
         if end + most > room:
             room *= 2
-            suit, column, value = _longer(suit, end, room), _longer(column, end, room), _longer(value, end, room)
+            suit, column, value = _longer(suit, room), _longer(column, room), _longer(value, room)
         count, num_flags, num_ranks = 0, 0, 0
         for i in range(size):  # without a branch, which would often be predicted wrongly
             positions[count] = i
@@ -611,9 +630,10 @@ def _joined(parts: list[tuple[npt.NDArray[Any], ...]]) -> tuple[npt.NDArray[Any]
 
 
 @numba.njit(cache=True)
-def _longer(array: Any, end: int, room: int) -> Any:
+def _longer(array: Any, room: int) -> Any:
     longer = np.empty(room, array.dtype)
-    longer[:end] = array[:end]
+    for i in range(len(array)):
+        longer[i] = array[i]
     return longer
 
 
@@ -626,8 +646,11 @@ def _first_layer(
     sums = np.empty((suits + 1, width), np.float32)  # of every suit, then what all share
     for i in range(len(rows)):
         row = rows[i]
-        sums[:suits] = base
-        sums[suits] = 0.0
+        for s in range(suits):
+            for j in range(width):
+                sums[s, j] = base[s, j]
+        for j in range(width):
+            sums[suits, j] = 0.0
         for k in range(begins[row], begins[row + 1]):
             target, weights, factor = suit[k], column[k], value[k]
             for j in range(width):
@@ -655,7 +678,8 @@ def _activate(sums: Any, shared: Any, out: Any, mean: Any) -> None:
     """One row of ``_next_layer``."""
     suits, width = sums.shape
     part = np.float32(1.0 / suits)
-    mean[:] = 0.0
+    for i in range(width):
+        mean[i] = 0.0
     for s in range(suits):
         for i in range(width):
             number = max(sums[s, i] + shared[i], np.float32(0.0))
@@ -692,7 +716,8 @@ def _first_layer_gradient(
             for j in range(width):
                 gradients[s, j] = _load(to_sums[i * suits + s, j])
                 base[s, j] += gradients[s, j]
-        gradients[suits] = together[i]
+        for j in range(width):
+            gradients[suits, j] = together[i, j]
         for k in range(begins[row], begins[row + 1]):
             source, weights, factor = suit[k], column[k], value[k]
             for j in range(width):
