@@ -132,6 +132,12 @@ def _quiet():
     EnvLogger.flush()
 
 
+@pytest.fixture(scope="session")
+def whole(pytestconfig: pytest.Config) -> bool:
+    """Whether what takes long is tested at its whole size, as before a release."""
+    return bool(pytestconfig.getoption("--all"))
+
+
 @pytest.fixture
 def policy_file(tmp_path):
     """A policy of Pepper that likes high numbers, as an ONNX file."""

@@ -34,6 +34,10 @@ def marks_of(name: str, players: int | None = None) -> tuple[pytest.MarkDecorato
     return () if players in (None, own, numbers[0], numbers[-1]) else (pytest.mark.slow,)
 
 
+def is_default(name: str, players: int) -> bool:
+    return players == game_type(name).default_players
+
+
 def of_tables(tables: Iterable[tuple[str, int]], marks: Callable[..., Any] = marks_of) -> pytest.MarkDecorator:
     """Parametrises a test by tables; ``marks``: those of each."""
     cases = [pytest.param(*table, marks=marks(*table), id="{}-{}".format(*table)) for table in tables]
@@ -41,7 +45,13 @@ def of_tables(tables: Iterable[tuple[str, int]], marks: Callable[..., Any] = mar
 
 
 every_table = of_tables(TABLES)
+own_tables = of_tables(TABLES, lambda name, players: () if is_default(name, players) else pytest.mark.slow)
 every_game = pytest.mark.parametrize("name", game_names())
+
+
+def first(number: int, values: Iterable[Any]) -> list[Any]:
+    """Values of a parameter, of which those after the first few are slow."""
+    return [pytest.param(each, marks=() if k < number else pytest.mark.slow) for k, each in enumerate(values)]
 
 
 def crossed(**axes: Iterable[Any]) -> pytest.MarkDecorator:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pytest
 import torch
 from gymnasium import spaces
-from helpers import TABLES, every_game, of_tables
+from helpers import every_game, own_tables
 
 pytest.importorskip("sb3_contrib")
 from relabelling import Relabelling
@@ -25,14 +25,7 @@ from training.products import numbers, product
 from training.self_play import SelfPlayPPO, self_play_env
 from trick_envs import BatchEnv, export_policy, make_agent
 from trick_envs.engine.game import Game
-from trick_envs.engine.registry import game_type, load_game
-
-
-def is_default(name: str, players: int) -> bool:
-    return players == game_type(name).default_players
-
-
-default_tables_first = of_tables(TABLES, lambda *table: () if is_default(*table) else pytest.mark.slow)
+from trick_envs.engine.registry import load_game
 
 
 def make_policy(game: Game, depth: int = 3, seed: int = 0, precision: str = "float32") -> SuitPolicy:
@@ -97,7 +90,7 @@ def difference(one: Any, other: Any, masks: Any) -> float:
 # --- suits --------------------------------------------------------------------------------------------------------
 
 
-@default_tables_first
+@own_tables
 def test_relabelled_observations_have_relabelled_logits_where_a_game_treats_all_suits_alike(
     name: str, players: int
 ) -> None:

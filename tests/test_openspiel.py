@@ -319,6 +319,7 @@ def test_openspiels_search_plays_it() -> None:
 # --- exact numbers ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_cfr_comes_near_an_equilibrium() -> None:
     found = exploitabilities(small("pepper", 2, 2, 4, 3), 50)
     assert found["random"] == pytest.approx(0.6778, abs=1e-4)

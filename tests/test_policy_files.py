@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers import every_table
 
 from trick_envs import BatchEnv, load_game, make_agent
 from trick_envs.agents.onnx_file import MAX_BYTES, read_graph
 from trick_envs.agents.onnx_sizes import BatchSize, sizes_of
 from trick_envs.agents.policy import ILLEGAL_LOGIT, METADATA_KEY, PolicyError, policy_metadata
 from trick_envs.agents.pretrained import pretrained_policy
-from trick_envs.engine.registry import game_names, game_type
 from trick_envs.errors import InputError
 
 onnx = pytest.importorskip("onnx")
@@ -751,10 +751,7 @@ def test_a_file_of_which_bytes_have_changed_plays_or_is_one_sentence(tmp_path: P
 # --- what a policy may be ---------------------------------------------------------------------------------------------
 
 
-RELEASED = [(name, players) for name in game_names() for players in game_type(name).players]
-
-
-@pytest.mark.parametrize(("name", "players"), RELEASED)
+@every_table
 def test_released_policies_are_followed_exactly(name: str, players: int) -> None:
     """The lengths that are found are those of the numbers that onnxruntime computes."""
     import onnxruntime
@@ -780,7 +777,7 @@ def test_released_policies_are_followed_exactly(name: str, players: int) -> None
             assert found.reshape(-1).tolist() == numbers, name
 
 
-@pytest.mark.parametrize(("name", "players"), RELEASED)
+@every_table
 def test_released_policies_say_what_their_files_say(name: str, players: int) -> None:
     import onnxruntime
 

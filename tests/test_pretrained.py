@@ -21,7 +21,7 @@ import gymnasium
 import numpy as np
 import pytest
 import torch
-from helpers import TABLES, write_policy
+from helpers import TABLES, every_table, write_policy
 
 pytest.importorskip("sb3_contrib")
 from typer.testing import CliRunner
@@ -83,7 +83,7 @@ def check_release(name: str, players: int) -> dict[str, Any]:
 # --- those of the built-in games ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("name", "players"), RELEASED, ids=[f"{name}-{n}" for name, n in RELEASED])
+@every_table
 def test_every_policy_fits_its_manifest_and_beats_random_play(name: str, players: int) -> None:
     check_release(name, players)
     game = load_game(name, players, 1)
@@ -91,7 +91,7 @@ def test_every_policy_fits_its_manifest_and_beats_random_play(name: str, players
     assert found.margin - found.half_width > 0
 
 
-@pytest.mark.parametrize(("name", "players"), RELEASED, ids=[f"{name}-{n}" for name, n in RELEASED])
+@every_table
 def test_training_can_go_on_from_every_policy(name: str, players: int) -> None:
     path = pretrained_file(game_type(name), players)
     game = load_game(name, players, 1)
@@ -517,6 +517,7 @@ def test_the_wheel_has_all_configs_and_policies(wheel: Path) -> None:
     assert {path.name for path in wheel.glob("training/configs/*")} == {path.name for path in ROOT.glob("configs/*")}
 
 
+@pytest.mark.slow
 def test_where_only_the_wheel_is_installed_configs_and_policies_are_found(wheel: Path) -> None:
     status, printed = installed(wheel, "-m", "trick_envs.cli", "train", "quickstrat")
     assert status == 2
@@ -561,6 +562,7 @@ def serve_only(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(folder)
 
 
+@pytest.mark.slow
 def test_with_the_serve_extra_alone_one_can_play_evaluate_and_replay(
     wheel: Path, serve_only: str, tmp_path: Path
 ) -> None:

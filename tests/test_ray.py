@@ -91,6 +91,7 @@ def assert_same_tournament(folder: Path, local: Path) -> None:
         assert (folder / name).read_bytes() == (local / name).read_bytes()
 
 
+@pytest.mark.slow
 def test_a_node_that_joins_late_and_one_that_is_lost_change_no_deal(
     tmp_path: Path, nodes: Nodes, plan: Plan, local: Path
 ) -> None:

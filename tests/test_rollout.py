@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers import every_game, every_table, legal_of, twin_setup, write_policy
+from helpers import every_game, legal_of, own_tables, twin_setup, write_policy
 from test_twin_worlds import hidden_swaps, positions
 
 from trick_envs.agents import make_agent
@@ -37,7 +37,7 @@ def observed(game: Game, states: Any) -> tuple[Any, Any, Any]:
     return observation, mask, states
 
 
-@every_table
+@own_tables
 def test_matches_are_played_to_the_end_and_positions_stay_as_they_are(name: str, players: int, tmp_path: Path) -> None:
     games = BatchEnv(name, 3, players, 2)
     games.reset(1)

@@ -491,6 +491,7 @@ LEARN = """() => {
 }"""
 
 
+@pytest.mark.slow
 def test_a_deal_of_zaraba_is_learnt_on_a_phone(open_page, address):
     """Rules come when they matter, every step says what is possible and why, and the score is itemised at the end."""
     page = open_page(PHONE, has_touch=True)
@@ -1270,7 +1271,7 @@ def test_no_plate_covers_another_where_there_is_little_room(open_page, address, 
     assert len(heights) == 1  # the table does not change its height for ever
 
 
-@pytest.mark.parametrize("screen", SCREENS)
+@pytest.mark.parametrize("screen", helpers.first(3, SCREENS))
 def test_what_a_guided_deal_says_is_whole(open_page, address, screen):
     """Once "Go on" was half cut on a desk, and the last line on a phone on its side."""
     page = open_page(SCREENS[screen])
@@ -1602,7 +1603,7 @@ OVER = """() => {
 LAID_OVER, PILLS_OVER = OVER.replace("ONE", ".laid"), OVER.replace("ONE", ".pill")
 
 
-@pytest.mark.parametrize("screen", SCREENS)
+@pytest.mark.parametrize("screen", helpers.first(3, SCREENS))
 def test_two_lead_cards_cover_no_plate(open_page, address, screen):
     """Once they lay over the name of who had led them."""
     page = open_page(SCREENS[screen])
