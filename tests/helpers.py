@@ -34,8 +34,9 @@ def marks_of(name: str, players: int | None = None) -> tuple[pytest.MarkDecorato
     return () if players in (None, own, numbers[0], numbers[-1]) else (pytest.mark.slow,)
 
 
-def is_default(name: str, players: int) -> bool:
-    return players == game_type(name).default_players
+def marks_of_others(name: str, players: int) -> tuple[pytest.MarkDecorator, ...]:
+    """Of a game's own number of players: none. Of all others: slow."""
+    return () if players == game_type(name).default_players else (pytest.mark.slow,)
 
 
 def of_tables(tables: Iterable[tuple[str, int]], marks: Callable[..., Any] = marks_of) -> pytest.MarkDecorator:
@@ -45,7 +46,7 @@ def of_tables(tables: Iterable[tuple[str, int]], marks: Callable[..., Any] = mar
 
 
 every_table = of_tables(TABLES)
-own_tables = of_tables(TABLES, lambda name, players: () if is_default(name, players) else pytest.mark.slow)
+own_tables = of_tables(TABLES, marks_of_others)
 every_game = pytest.mark.parametrize("name", game_names())
 
 

@@ -44,7 +44,6 @@ from trick_envs.evaluation.seeds import Purpose, match_seeds
 from trick_envs.files import write_signed_json
 
 ROOT = Path(__file__).parent.parent
-RELEASED = [(name, players) for name, players in TABLES if pretrained_file(game_type(name), players).is_file()]
 GAME = load_game("donguri", 3, 1)
 LADDER = ("random", "greedy", "pimc:10", "ismcts:1000")
 
@@ -114,7 +113,8 @@ def test_training_can_go_on_from_every_policy(name: str, players: int) -> None:
 
 
 def test_there_is_a_policy_for_every_game_and_number_of_players() -> None:
-    assert RELEASED == TABLES
+    released = [(name, players) for name, players in TABLES if pretrained_file(game_type(name), players).is_file()]
+    assert released == TABLES
 
 
 def test_there_is_nothing_else_in_their_folders() -> None:
