@@ -1892,10 +1892,42 @@ def test_a_phone_with_large_letters_needs_no_scrolling_sideways(open_page, addre
     page.evaluate("document.documentElement.style.fontSize = '30px'")
     page.set_viewport_size({"width": 320, "height": 640})
     assert page.evaluate("document.documentElement.scrollWidth") <= 320
-    page = open_page(PHONE)
-    deal(page, address, game="hearts", opponents="greedy", seed=6, num_deals=1)
-    page.evaluate("document.documentElement.style.fontSize = '30px'")
-    page.wait_for_function(f"() => {OUT_OF_PLATES}.length === 0")  # once "0 points" was cut, and Dara "D…"
+
+
+OVER = """() => [...document.querySelectorAll(".before, .side, .stations")].flatMap((whole) => {
+    const box = whole.closest(".table").getBoundingClientRect(), parts = [...whole.children];
+    if (whole.getBoundingClientRect().right > box.right) return [whole.textContent];
+    const boxes = parts.map((one) => one.getBoundingClientRect());
+    const apart = (one, other) => one.right <= other.left + 1 || other.right <= one.left + 1 || one.bottom <= other.top + 1;
+    return parts.filter((one, number) => boxes[number].right > box.right
+        || [...one.children].some((each) => each.getBoundingClientRect().right > boxes[number].right + 1)
+        || boxes.slice(number + 1).some((other) => !apart(boxes[number], other))).map((one) => one.textContent);
+})"""  # parts of a strip that are cut, or lie over others
+
+
+def test_letters_twice_as_large_as_the_browser_asks_for_are_whole_on_a_phone(chromium, address):
+    """Once the page asked for 15 pixels whatever the browser had been told; and cards of the last trick lay over the
+    number of the trick, what is to be won over trumps, stations over stations."""
+    with chromium.browser_type.launch(
+        executable_path=CHROMIUM, args=[*FLAGS, "--blink-settings=defaultFontSize=32"]
+    ) as large:
+        page = large.new_context(viewport=PHONE, reduced_motion="reduce").new_page()
+        for game in ("tricky_express", "double_deck_whist", "pepper", "hearts"):
+            deal(page, address, game=game, opponents="greedy", seed=6, num_deals=1)
+            assert page.evaluate("getComputedStyle(document.documentElement).fontSize") == "30px"
+            if game != "tricky_express":  # with a finished trick
+                while not page.evaluate("state.frame.previous.length"):
+                    number, together = page.evaluate("[state.frame.number, state.frame.together]")
+                    for _ in range(together):
+                        page.locator("#hand .legal:not([aria-pressed=true])").first.click()
+                    if together > 1:
+                        page.locator("#confirm").click()
+                    page.wait_for_function(TAKEN, arg=number)
+                    page.wait_for_function(f"() => {{ {SPACE}; return {TURN} !== null; }}")
+                expect(page.locator("#table .before")).to_be_visible()
+            page.wait_for_function(f"() => {OUT_OF_PLATES}.length === 0")  # once "0 points" was cut, and Dara "D…"
+            assert page.evaluate(f"({OVER})()") == [], game
+            assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
 
 
 def test_cards_and_buttons_are_in_reach_where_letters_are_twice_as_large(open_page, address):

@@ -161,6 +161,7 @@ export class Table {
     const unit = parseFloat(getComputedStyle(document.documentElement).fontSize) / REM;
     const narrow = this.holder.clientWidth < 640 * unit;
     this.holder.classList.toggle("small", narrow);
+    this.holder.classList.toggle("large", this.holder.clientWidth < 290 * unit);
     const low = this.holder.clientHeight < (narrow ? 390 : 350) && !(narrow && innerHeight > innerWidth); // upright it is as high as it needs
     this.holder.classList.toggle("low", low);
     const [width, height] = [felt.clientWidth / unit, felt.clientHeight / unit];
