@@ -144,6 +144,15 @@ def record() -> dict[str, Any]:
     return played("donguri", 3)
 
 
+def resize(page: Page, size: Any = None, letters: int | None = None) -> None:
+    """Gives a page another size, or letters of so many pixels, and waits until it is laid out anew."""
+    if size is not None:
+        page.set_viewport_size(size)
+    if letters is not None:
+        page.evaluate("(size) => { document.documentElement.style.fontSize = `${size}px`; }", letters)
+    page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
 def without_pauses(page: Page, address: str) -> None:
     """What this page shows from now on is shown without pauses."""
     page.goto(f"{address}/static/icon.svg")  # a small page of this server
@@ -189,7 +198,6 @@ document.body.dispatchEvent(new KeyboardEvent("keydown", { key: " ", bubbles: tr
 TURN = "document.querySelector('#hand.ready') ? state.frame.number : null"  # how many plays there were; null: not yet
 TAKEN = "(before) => state.busy || state.frame.number > before"  # a tap is told to the page late, a click at once
 IN_SIGHT = """async () => {
-for (let i = 0; i < 2; i++) await new Promise(requestAnimationFrame);  // the page has its new size
 // The width of a card, and how much of the last card and of each button can be seen.
 const cards = [...document.querySelectorAll("#hand button")];
 const buttons = [...document.querySelectorAll("#foot button")].filter((one) => one.checkVisibility());
@@ -673,7 +681,7 @@ def test_a_number_says_what_it_means_by_a_tap(open_page, address):
     box = told.bounding_box()
     assert box["y"] + box["height"] <= page.locator("#hand").bounding_box()["y"]  # once it lay on half of the hand
     page.locator(".plate[title*='points in this match']").nth(1).tap(timeout=5000)  # below it
-    page.set_viewport_size(SCREENS["landscape"])
+    resize(page, SCREENS["landscape"])
     box = told.bounding_box()
     assert box["x"] + box["width"] <= page.locator("#hand").bounding_box()["x"]
     page.locator(".fact[title*='acorns']").first.tap()
@@ -824,7 +832,7 @@ def test_a_replays_page_works_from_a_file(open_page, record, tmp_path):
     expect(page.locator("#verdict")).to_be_visible()
     expect(page.locator("#graph svg")).to_be_visible()
     assert page.get_by_role("button", name="Try again").count() == 0  # nobody is there to play with
-    page.set_viewport_size(PHONE)
+    resize(page, PHONE)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
@@ -1339,7 +1347,7 @@ def test_cards_of_a_trick_can_be_read_on_a_phone(open_page, address, game, least
     )
     assert page.evaluate(whole)
     assert page.evaluate("table.scrollHeight <= table.clientHeight")  # its sentence is not cut
-    page.set_viewport_size(PHONE)
+    resize(page, PHONE)
     page.evaluate("document.body.classList.add('learning'); coach.hidden = false")
     assert page.locator("#table .laid").first.bounding_box()["width"] >= 60
     expect(page.locator("#hand button").last).to_be_in_viewport(ratio=1)
@@ -1359,7 +1367,7 @@ def test_the_list_of_tricks_is_whole_beside_the_table(open_page, address, tmp_pa
         row.lastElementChild.innerHTML = "+10.2<small> ±10.1</small>";
     }""")
     for width in (1366, 1920):
-        page.set_viewport_size({"width": width, "height": 900})
+        resize(page, {"width": width, "height": 900})
         for listed in page.locator("#timeline, #thoughts .scroll").all():
             assert listed.evaluate("(one) => one.scrollWidth - one.clientWidth") <= 1
     over = page.evaluate("""() => {
@@ -1403,10 +1411,7 @@ def test_on_a_large_screen_letters_and_cards_are_larger(open_page, address):
     page, sizes = open_page(DESK), []
     deal(page, address, game="tricky_express", opponents="greedy", seed=3, num_deals=1)
     for screen in (DESK, {"width": 1920, "height": 1080}):
-        page.set_viewport_size(screen)
-        page.evaluate(
-            "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
-        )  # laid out anew
+        resize(page, screen)
         boxes = [page.locator(one).first.bounding_box() for one in (".plate", ".spot", "#hand .card")]
         sizes.append([page.evaluate("parseFloat(getComputedStyle(document.querySelector('.second')).fontSize)")])
         sizes[-1] += [box["width"] for box in boxes]
@@ -1502,7 +1507,7 @@ def test_the_buttons_stay_in_sight_when_the_hand_gets_smaller(open_page, address
     cards = page.locator("#hand button")
     for step in range(20):
         for size in sizes if step % 3 == 0 else sizes[:1]:
-            page.set_viewport_size(size)
+            resize(page, size)
             width, last, *buttons = page.evaluate(IN_SIGHT)
             assert width >= 41
             assert last >= 0.99
@@ -1532,7 +1537,7 @@ def test_cards_that_were_passed_take_no_room_from_the_hand_on_the_smallest_phone
             assert side.bounding_box()["height"] < 50
         if size["width"] == 360:
             expect(page.locator("#hand button").last).to_be_in_viewport(ratio=0.99)
-            page.set_viewport_size({"width": 740, "height": 360})  # where what is asked was below the screen
+            resize(page, {"width": 740, "height": 360})  # where what is asked was below the screen
             expect(page.locator("#table .prompt")).to_be_in_viewport(ratio=1)
             assert page.evaluate(OUT_OF_PLATES) == []
 
@@ -1622,7 +1627,7 @@ def test_two_lead_cards_cover_no_plate(open_page, address, screen):
             assert beside or box["y"] >= plate["y"] + plate["height"] - 1 or box["y"] + box["height"] <= plate["y"] + 1
     page.evaluate(LAID, {"led": page.evaluate("state.frame.table.led")})
     for height in (page.viewport_size["height"], 560):  # a low table has one row of cards
-        page.set_viewport_size({**page.viewport_size, "height": height})
+        resize(page, {**page.viewport_size, "height": height})
         assert page.locator("#table .laid").count() == 4
         assert page.evaluate(LAID_OVER) == []  # once the two covered a part of the card that answers them
 
@@ -1732,7 +1737,7 @@ def test_what_can_be_done_with_a_result_is_in_sight_below_a_long_table(open_page
         state.showResult();
     }""")
     for width, height in ((740, 360), (375, 667), (844, 390)):
-        page.set_viewport_size({"width": width, "height": height})
+        resize(page, {"width": width, "height": height})
         assert page.evaluate("summary.scrollHeight <= summary.clientHeight + 1"), width
     page.evaluate("""() => {
         const body = document.querySelector("#summary tbody");
@@ -1766,7 +1771,7 @@ def test_the_total_of_eight_deals_is_in_sight(open_page, address):
     page.evaluate("state.renderScore()")
     assert page.evaluate("score.scrollWidth <= score.clientWidth")  # once the last deal was cut off
     for width, shown in ((390, 3), (1000, 2), (320, 2)):
-        page.set_viewport_size({"width": width, "height": 844})
+        resize(page, {"width": width, "height": 844})
         page.evaluate("state.about.deals = Array.from({length: 8}, () => Array(4).fill(-128))")
         page.evaluate("state.frame.scores.fill(-1024); state.renderScore()")
         assert page.evaluate("score.scrollWidth <= score.clientWidth")
@@ -1886,11 +1891,11 @@ def test_forced_colours_leave_whose_turn_it_is_and_whose_station_which(open_page
 def test_a_phone_with_large_letters_needs_no_scrolling_sideways(open_page, address):
     page = open_page(PHONE, locale="ja-JP")
     short_game(page, address)
-    page.evaluate("document.documentElement.style.fontSize = '22px'")
+    resize(page, letters=22)
     expect(page.get_by_role("button", name="新しいゲーム", exact=True)).to_be_in_viewport()
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
-    page.evaluate("document.documentElement.style.fontSize = '30px'")
-    page.set_viewport_size({"width": 320, "height": 640})
+    resize(page, letters=30)
+    resize(page, {"width": 320, "height": 640})
     assert page.evaluate("document.documentElement.scrollWidth") <= 320
 
 
@@ -1898,7 +1903,8 @@ OVER = """() => [...document.querySelectorAll(".before, .side, .stations")].flat
     const box = whole.closest(".table").getBoundingClientRect(), parts = [...whole.children];
     if (whole.getBoundingClientRect().right > box.right) return [whole.textContent];
     const boxes = parts.map((one) => one.getBoundingClientRect());
-    const apart = (one, other) => one.right <= other.left + 1 || other.right <= one.left + 1 || one.bottom <= other.top + 1;
+    const apart = (one, other) =>
+        one.right <= other.left + 1 || other.right <= one.left + 1 || one.bottom <= other.top + 1;
     return parts.filter((one, number) => boxes[number].right > box.right
         || [...one.children].some((each) => each.getBoundingClientRect().right > boxes[number].right + 1)
         || boxes.slice(number + 1).some((other) => !apart(boxes[number], other))).map((one) => one.textContent);
@@ -1934,7 +1940,7 @@ def test_cards_and_buttons_are_in_reach_where_letters_are_twice_as_large(open_pa
     """Once half of the cards lay beyond the left edge, where nobody can scroll, and what is asked over the buttons."""
     page = open_page(DESK)
     deal(page, address, game="tricky_express", opponents="greedy", seed=6, num_deals=1)
-    page.evaluate("document.documentElement.style.fontSize = '30px'")
+    resize(page, letters=30)
     assert page.evaluate("Math.min(...[...document.querySelectorAll('#hand .card')].map((one) => one.offsetLeft))") >= 0
     assert page.locator("#hand .card").first.bounding_box()["x"] >= 0
     page.wait_for_function("""() => {
@@ -2161,7 +2167,7 @@ def test_a_review_lists_mistakes_jumps_to_them_and_lets_one_try_again(open_page,
     expect(page.locator("#verdict")).to_be_visible()
     expect(page.locator("#retry")).to_be_hidden()
     expect(page.locator("#retry-all")).to_be_focused()
-    page.set_viewport_size(SCREENS["landscape"])
+    resize(page, SCREENS["landscape"])
     page.evaluate("scrollTo(0, 0), document.querySelector('#retry-all').click()")
     expect(page.locator("#retry")).to_be_visible()
     expect(page.locator("#hand")).to_be_in_viewport(ratio=0.95)
@@ -2172,14 +2178,14 @@ def test_a_review_lists_mistakes_jumps_to_them_and_lets_one_try_again(open_page,
     assert page.locator("#retry .row").bounding_box()["height"] < 100  # once a button a line, the last one out of sight
     own, prompt = (page.locator(f"#table .foot .{one}").bounding_box() for one in ("own", "prompt"))
     assert own["x"] >= prompt["x"] + prompt["width"]  # one row below the trick, not two
-    page.set_viewport_size({"width": 360, "height": 640})
+    resize(page, {"width": 360, "height": 640})
     plate, card = (page.locator(one).first.bounding_box() for one in (".plate.own", "#hand .card:not(.tried)"))
     assert plate["y"] + plate["height"] <= card["y"]
     page.evaluate("scrollTo(0, 0)")
     page.locator("#hand .legal:not(.tried)").first.click()
     expect(page.locator("#retry p").first).to_contain_text("you played")
     expect(page.locator("#retry .row button").last).to_be_in_viewport(ratio=1)  # once half below the screen
-    page.set_viewport_size({"width": 1366, "height": 650})
+    resize(page, {"width": 1366, "height": 650})
     page.get_by_role("button", name="Back to the review").click()
     page.click("#play-on")
     expect(page.locator("#hand.ready")).to_be_visible()
@@ -2329,7 +2335,7 @@ def test_one_looks_back_at_the_running_deal_and_goes_on(open_page, address):
     assert page.locator("#hand button").count() == cards + 3
     page.keyboard.press("1")
     assert page.locator("#past").is_visible()  # nothing was played
-    page.set_viewport_size(SCREENS["tablet"])
+    resize(page, SCREENS["tablet"])
     assert min(one.bounding_box()["width"] for one in page.locator("#past button").all()) >= 43.9
     assert page.locator(".brand").bounding_box()["height"] >= 43.9
     for _ in range(len(told)):
@@ -2505,13 +2511,13 @@ def test_a_mistake_of_a_review_shows_the_table_on_a_phone(open_page, address, tm
     expect(page.locator("#stage")).to_be_in_viewport(ratio=0.99)
     plates = [one.bounding_box() for one in page.locator("#table .plate").all()]
     assert all(plate["height"] > 20 and plate["width"] > 60 for plate in plates)
-    page.set_viewport_size({"width": 360, "height": 640})
+    resize(page, {"width": 360, "height": 640})
     assert page.locator("#thoughts .scroll").evaluate("(one) => one.scrollWidth - one.clientWidth") <= 0  # once 9
-    page.set_viewport_size(PHONE)
+    resize(page, PHONE)
     page.select_option("#view", "all")
     page.locator("#to-first").tap()
     expect(page.locator("#table .plate .chip:visible")).to_have_count(28)  # two hands, which once were not shown
     assert page.evaluate(OUT_OF_PLATES) == []
-    page.set_viewport_size(SCREENS["landscape"])
+    resize(page, SCREENS["landscape"])
     page.wait_for_function("() => stage.clientHeight <= innerHeight")  # once twice as high as such a screen
     assert page.evaluate(OUT_OF_PLATES) == []
