@@ -22,6 +22,7 @@ from stable_baselines3.common.logger import KVWriter, Logger
 from training import self_play
 from training.network import FIGURES, Batch, LossWeights, Moments, SuitPolicy, gradients_of_loss
 from training.self_play import GRAIN, SelfPlayBuffer, SelfPlayPPO, SelfPlayVecEnv, self_play_env, suit_network
+from training.suit_kernels import SuitKernels
 from trick_envs.agents.policy import ILLEGAL_LOGIT
 from trick_envs.engine.cards import members
 from trick_envs.evaluation.seeds import Purpose, match_seeds
@@ -453,6 +454,24 @@ def test_the_weights_do_not_depend_on_the_cores_but_on_the_threads(monkeypatch: 
     for key, expected in found[0].items():
         np.testing.assert_array_equal(found[1][key], expected, err_msg=key)
         np.testing.assert_allclose(found[2][key], expected, atol=1e-4, err_msg=key)
+
+
+def test_a_rollout_reads_the_weights_once_and_each_those_of_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    read, vectors = [], SuitKernels.vectors
+    monkeypatch.setattr(SuitKernels, "vectors", lambda *given: read.append(1) or vectors(*given))
+    model = make_model()
+    _, callback = model._setup_learn(10_000)
+    for _ in range(2):
+        read.clear()
+        model.collect_rollouts(model.env, callback, model.rollout_buffer, model.n_steps)
+        assert len(read) == 1
+        of_now = slice(model.n_steps * model.env.num_envs)  # decisions that wait for their returns come after these
+        seen, masks, actions, log_probs, *_ = (column[of_now] for column in model.rollout_buffer.batch())
+        values = (torch.from_numpy(seen), torch.from_numpy(actions))
+        with torch.no_grad():
+            _, expected, _ = model.policy.evaluate_actions(*values, action_masks=masks)
+        np.testing.assert_allclose(log_probs, expected.numpy(), atol=1e-5)
+        model.train()  # to other weights
 
 
 @pytest.mark.parametrize("clip_range_vf", [np.inf, 0.7])

@@ -763,7 +763,7 @@ class SelfPlayPPO(MaskablePPO):
         n_steps = 0
         self.games.begin_rollout(self.num_timesteps)
         new_obs, new_masks = rollout_buffer.see()
-        with self._team():
+        with self._team(still=True):
             while n_steps < n_rollout_steps:
                 obs_tensor, action_masks = torch.from_numpy(new_obs), new_masks
                 with torch.no_grad():
@@ -786,10 +786,10 @@ class SelfPlayPPO(MaskablePPO):
         callback.on_rollout_end()
         return True
 
-    def _team(self) -> AbstractContextManager[Any]:
-        """In this block, the threads that share batches of a compiled network."""
+    def _team(self, still: bool = False) -> AbstractContextManager[Any]:
+        """In this block, the threads that share batches of a compiled network; ``still``: its weights stay the same."""
         kernels = getattr(self.policy, "compiled", None)
-        return nullcontext() if kernels is None else kernels.team(self.threads, usable_cores())
+        return nullcontext() if kernels is None else kernels.team(self.threads, usable_cores(), still)
 
     def train(self) -> None:
         """Learns from the rollout, ``n_epochs`` times in minibatches."""

@@ -36,11 +36,13 @@ GRAIN = 16  # a part of a batch has a multiple of so many rows
 
 
 class _Team(NamedTuple):
-    """Threads that share batches: in how many parts, how many threads besides the one that asks, and these."""
+    """Threads that share batches: in how many parts, how many threads besides the one that asks, and these; and the
+    weights by precision, where they stay as they are."""
 
     threads: int = 1
     others: int = 0
     pool: ThreadPoolExecutor | None = None
+    kept: dict[torch.dtype, Vectors] | None = None
 
 
 class Vectors(NamedTuple):
@@ -83,16 +85,17 @@ class SuitKernels:
         self._team = _Team()
 
     @contextmanager
-    def team(self, threads: int, cores: int) -> Iterator[None]:
+    def team(self, threads: int, cores: int, still: bool = False) -> Iterator[None]:
         """In this block, threads share large batches.
 
         Args:
             threads: in how many parts; with ``GRAIN`` rows or a multiple in each, they find the same as one.
             cores: how many of the parts are computed at a time, which changes nothing.
+            still: the weights stay as they are: logits and values are of those at the first call.
         """
         others = min(threads, cores) - 1
         with ThreadPoolExecutor(max(others, 1), initializer=torch.set_num_threads, initargs=(1,)) as pool:
-            self._team = _Team(threads, others, pool)
+            self._team = _Team(threads, others, pool, {} if still else None)
             try:
                 yield
             finally:
@@ -126,7 +129,10 @@ class SuitKernels:
         """
         if torch.is_grad_enabled():
             return _Network.apply(self, precision, self._read(observations), *self.weights)  # type: ignore[no-untyped-call]
-        found = self.each(partial(self._judge, self.vectors(precision)), self._parts(observations))
+        kept = {} if self._team.kept is None else self._team.kept
+        if precision not in kept:
+            kept[precision] = self.vectors(precision)
+        found = self.each(partial(self._judge, kept[precision]), self._parts(observations))
         logits, values = (torch.from_numpy(np.concatenate(each)) for each in zip(*found, strict=True))
         return logits, values
 
