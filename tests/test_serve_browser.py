@@ -1934,6 +1934,15 @@ def test_letters_twice_as_large_as_the_browser_asks_for_are_whole_on_a_phone(chr
             page.wait_for_function(f"() => {OUT_OF_PLATES}.length === 0")  # once "0 points" was cut, and Dara "D…"
             assert page.evaluate(f"({OVER})()") == [], game
             assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+        short_game(page, address)
+        play_to_the_end(page, lambda: page.locator("#hand .legal").first.click())
+        for points in page.locator(
+            "#summary .total"
+        ).all():  # once beyond the edge, and half of the table below buttons
+            expect(points).to_be_visible()
+            assert points.bounding_box()["x"] + points.bounding_box()["width"] <= PHONE["width"]
+        last = page.locator("#summary tbody tr").last.bounding_box()
+        assert last["y"] + last["height"] <= page.locator("#summary > .row").bounding_box()["y"]
 
 
 def test_cards_and_buttons_are_in_reach_where_letters_are_twice_as_large(open_page, address):
