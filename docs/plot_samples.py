@@ -68,7 +68,7 @@ def _of_widths(axes: Axes, section: str) -> None:
     axes.set_xticks(ticks, map(str, ticks))
     axes.set_xticks([], minor=True)
     axes.set_xlabel("samples from nothing, millions")
-    axes.set_ylabel("points per deal over the policy\nthat comes with the package")
+    axes.set_ylabel("points per deal over the policy\nthat came with the package then")
     axes.legend(fontsize=8, frameon=False)
 
 
