@@ -1894,8 +1894,7 @@ def test_a_phone_with_large_letters_needs_no_scrolling_sideways(open_page, addre
     resize(page, letters=22)
     expect(page.get_by_role("button", name="新しいゲーム", exact=True)).to_be_in_viewport()
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
-    resize(page, letters=30)
-    resize(page, {"width": 320, "height": 640})
+    resize(page, {"width": 320, "height": 640}, letters=30)
     assert page.evaluate("document.documentElement.scrollWidth") <= 320
 
 
@@ -1917,18 +1916,13 @@ def test_letters_twice_as_large_as_the_browser_asks_for_are_whole_on_a_phone(chr
     with chromium.browser_type.launch(
         executable_path=CHROMIUM, args=[*FLAGS, "--blink-settings=defaultFontSize=32"]
     ) as large:
-        page = large.new_context(viewport=PHONE, reduced_motion="reduce").new_page()
+        page = large.new_context(viewport=PHONE, reduced_motion="reduce", has_touch=True).new_page()
         for game in ("tricky_express", "double_deck_whist", "pepper", "hearts"):
             deal(page, address, game=game, opponents="greedy", seed=6, num_deals=1)
             assert page.evaluate("getComputedStyle(document.documentElement).fontSize") == "30px"
             if game != "tricky_express":  # with a finished trick
                 while not page.evaluate("state.frame.previous.length"):
-                    number, together = page.evaluate("[state.frame.number, state.frame.together]")
-                    for _ in range(together):
-                        page.locator("#hand .legal:not([aria-pressed=true])").first.click()
-                    if together > 1:
-                        page.locator("#confirm").click()
-                    page.wait_for_function(TAKEN, arg=number)
+                    tap_first(page)
                     page.wait_for_function(f"() => {{ {SPACE}; return {TURN} !== null; }}")
                 expect(page.locator("#table .before")).to_be_visible()
             page.wait_for_function(f"() => {OUT_OF_PLATES}.length === 0")  # once "0 points" was cut, and Dara "D…"
@@ -1936,9 +1930,8 @@ def test_letters_twice_as_large_as_the_browser_asks_for_are_whole_on_a_phone(chr
             assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
         short_game(page, address)
         play_to_the_end(page, lambda: page.locator("#hand .legal").first.click())
-        for points in page.locator(
-            "#summary .total"
-        ).all():  # once beyond the edge, and half of the table below buttons
+        # once points lay beyond the edge, and half of the table below the buttons
+        for points in page.locator("#summary .total").all():
             expect(points).to_be_visible()
             assert points.bounding_box()["x"] + points.bounding_box()["width"] <= PHONE["width"]
         last = page.locator("#summary tbody tr").last.bounding_box()
