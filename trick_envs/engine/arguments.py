@@ -84,6 +84,8 @@ def action_numbers(actions: npt.ArrayLike, count: int, whose: str = "actions") -
 
 def _whole_numbers(given: Any) -> npt.NDArray[np.integer] | None:
     """As an array, if it holds nothing else: no truth values in a list, no bytes of a text, nothing that is masked."""
+    if type(given) is np.ndarray:  # what a loop hands over, step by step
+        return given if given.dtype.kind in "iu" else None
     if isinstance(given, (list, tuple)) and any(isinstance(one, (bool, np.bool_)) for one in given):
         return None
     if isinstance(given, (bytes, bytearray, memoryview)) or np.ma.is_masked(given):

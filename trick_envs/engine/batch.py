@@ -216,7 +216,10 @@ class BatchEnv(OwnArrays, Interruptible):
         self.rewards.fill(0)
         self.terminated.fill(False)
         step_rows = self.game.kernels.direct("step_rows")
-        self._share(len(games), lambda at: step_rows(self._arrays, games[at], chosen[at], self._mode))
+        if self.num_threads == 1:  # without slices
+            step_rows(self._arrays, games, chosen, self._mode)
+        else:
+            self._share(len(games), lambda at: step_rows(self._arrays, games[at], chosen[at], self._mode))
         self._allowed_known |= games is self._all
         if self._log is not None:
             ended = self.terminated[games]

@@ -213,7 +213,7 @@ class Game:
         template.flags.writeable = False
         return template
 
-    @property
+    @cached_property
     def kernels(self) -> Kernels:
         """The kernels of the game: plain Python at first, then compiled."""
         return self.type.kernels_at(self.num_players)

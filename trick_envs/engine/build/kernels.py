@@ -69,6 +69,7 @@ class Kernels:
 
     Attributes:
         plain: by name: this table's copies of all kernels.
+        entries: by name: the machine code itself, of those that have taken over.
     """
 
     def __init__(
@@ -84,6 +85,7 @@ class Kernels:
         for copy in self.plain.values():
             copy.__globals__.update(self.plain)
         self._switches: dict[str, Switch] = {}
+        self.entries: dict[str, Callable[..., Any]] = {}
 
     def _copy(self, name: str, function: Function) -> types.FunctionType:
         """A copy of a kernel that calls this game's hooks, and other kernels of this table."""
@@ -114,10 +116,9 @@ class Kernels:
         them: call it only with arguments of the declared types. As long as there is none, it is the kernel: ask again
         for the next match.
         """
-        switch = self._switch(name)
-        if switch.machine_code is None and switch.compiles_first:
-            switch.change_over()
-        return switch if switch.machine_code is None else switch.entry
+        if name not in self.entries and self._switch(name).compiles_first:
+            self._switch(name).change_over()
+        return self.entries[name] if name in self.entries else self._switch(name)
 
     def prepare(self, *names: str) -> None:
         """Compiles kernels for somebody who waits for all of them; another process helps.
@@ -185,13 +186,11 @@ class Switch:
 
     Attributes:
         machine_code: Numba's compiled function, once it has taken over.
-        entry: its machine code itself.
     """
 
     def __init__(self, kernels: Kernels, name: str) -> None:
         self._kernels, self._name = kernels, name
         self.machine_code: Any = None
-        self.entry: Any = None
         self._order: process.Order | None = None
         self._look = 0.0  # when it is looked again whether the code is there: in seconds of plain Python
         copy = self._copy = kernels.plain[name]
@@ -268,7 +267,7 @@ class Switch:
 
         kinds = types_of(KERNELS[self._name].function)
         compiled = machine_code(self._copy, kinds, self._kernels.record, self._file)
-        self.entry = next(iter(compiled.overloads.values())).entry_point
+        self._kernels.entries[self._name] = next(iter(compiled.overloads.values())).entry_point
         self.machine_code = compiled
         self._kernels.loaded = True
         if self._name in vars(self._kernels):

@@ -6,7 +6,7 @@ import dataclasses
 import itertools
 import math
 from collections.abc import Callable
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -50,7 +50,7 @@ class Variant(Game):
         self.view_size = max(load_game(self.name, players).layout.size for players in game_type.players)  # no more
         self.view_size = len(self.view(self.template, 0))
 
-    @property
+    @cached_property
     def kernels(self) -> Any:
         """In plain Python: to compile a variant would take longer than to play it."""
         return _plain(self.type)
