@@ -276,6 +276,22 @@ def test_a_run_can_start_with_the_weights_of_another(
     assert not (tmp_path / "never").exists()
 
 
+@pytest.mark.parametrize("name", ["donguri", "hearts"])
+def test_a_run_goes_on_with_a_released_policy_as_it_is(name: str) -> None:
+    """Also with one that knew less of the cards in its hand: what came later has weights of 0."""
+    begun = first_model({"game": name, "init_from": "pretrained", "width": 128 if name == "hearts" else 96})
+    games = BatchEnv(name, 64)
+    games.reset(1)
+    for _ in range(10):
+        games.step(games.action_masks.argmax(1))
+    logits, values = make_agent("pretrained", games.game).evaluate(games.observations, games.action_masks)
+    with torch.no_grad():
+        found, found_values = begun.policy.logits_and_values(torch.from_numpy(games.observations), games.action_masks)
+    legal = games.action_masks != 0
+    np.testing.assert_allclose(found.numpy()[legal], logits[legal], rtol=0, atol=1e-3)
+    np.testing.assert_allclose(found_values.numpy()[:, 0], values, rtol=0, atol=1e-3)
+
+
 # --- the command --------------------------------------------------------------------------------------------------
 
 

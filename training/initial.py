@@ -6,11 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import onnx
 import torch
 from onnx import numpy_helper
 
 from training.config import load_config
+from training.suit_kernels import OF_HELD
 from trick_envs.agents.policy import PolicyAgent
 from trick_envs.agents.pretrained import PRETRAINED, pretrained_policy
 from trick_envs.engine.game import Game
@@ -71,12 +73,15 @@ def load_initial(model: Any, init_from: str, game: Game) -> None:
 def _load_weights(policy: torch.nn.Module, path: Path, init_from: str) -> None:
     """The weights of a policy file, which have the names of the network's (``export_policy`` keeps them)."""
     held = {one.name: numpy_helper.to_array(one) for one in onnx.load(str(path)).graph.initializer}
+    layers: Any = policy.features_extractor
     shared: dict[torch.nn.Parameter, list[str]] = {}  # all names of each: policy and value share their first layers
     for name, parameter in policy.named_parameters(remove_duplicate=False):
         shared.setdefault(parameter, []).append(name)
     with torch.no_grad():
         for parameter, names in shared.items():
             found = [array for key, array in held.items() if key.endswith(tuple(f".{name}" for name in names))]
+            if layers.first.weight is parameter:
+                found = [_with_held(array, layers.columns) for array in found]
             shapes = [array.shape for array in found]
             if shapes != [parameter.shape]:
                 there = " and ".join(map(str, shapes)) or "missing"
@@ -85,3 +90,12 @@ def _load_weights(policy: torch.nn.Module, path: Path, init_from: str) -> None:
                     f"the config is {tuple(parameter.shape)}"
                 )
             parameter.copy_(torch.from_numpy(np.array(found[0])))
+
+
+def _with_held(weights: npt.NDArray[np.float32], columns: Any) -> npt.NDArray[np.float32]:
+    """Those of a first layer; zeros for what it did not know of the cards in the hand, as policies of version 1.0.0."""
+    numbers = OF_HELD * columns.ranks
+    if weights.shape[1] != columns.per_suit - numbers:
+        return weights
+    at = columns.sizes[0] // columns.suits + columns.sizes[2]
+    return np.insert(weights, [at] * numbers, 0.0, axis=1)

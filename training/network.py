@@ -34,7 +34,7 @@ from gymnasium import spaces
 from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 
-from training.suit_kernels import ROWS, SparseRows, SuitKernels, choose
+from training.suit_kernels import OF_HELD, ROWS, SparseRows, SuitKernels, choose
 from trick_envs.agents.policy import ILLEGAL_LOGIT as ILLEGAL_LOGIT
 from trick_envs.engine.arguments import whole_number
 from trick_envs.engine.game import Game
@@ -200,6 +200,10 @@ class SuitColumns(torch.nn.Module):
     All are scaled to about -1 … 1. The blocks of the game's layout say which numbers belong to which suit. A card that
     is written as one suit and one rank becomes one number per suit and rank: their product.
 
+    A card in the hand has ``OF_HELD`` numbers more, which a network is slow to learn from the others: how many cards of
+    its suit are higher, and how many lower, that are neither in this hand nor in the trick nor gone; whether none is
+    higher, and none lower; whether it is higher than all cards of its suit in the trick, and there are some.
+
     Args:
         game: the game.
         layout: of the observation; ``None``: that of the position.
@@ -210,11 +214,15 @@ class SuitColumns(torch.nn.Module):
         sizes: how many numbers of an observation are a suit's, suits of cards, ranks of cards, and none of these.
         suits: number of suits.
         ranks: number of ranks.
+        copies: of every card in the deck.
+        seats: number of players.
+        gone: where a suit's numbers say which of its cards are gone; its hand is in the first.
     """
 
     order: torch.Tensor
     factors: torch.Tensor
     names: torch.Tensor
+    higher: torch.Tensor
 
     def __init__(self, game: Game, layout: Layout | None = None) -> None:
         super().__init__()
@@ -224,6 +232,7 @@ class SuitColumns(torch.nn.Module):
         flags: list[np.ndarray] = []  # each (suits, cards): those of cards that are written as suit and rank
         rank_flags: list[np.ndarray] = []  # each (cards * ranks)
         others: list[np.ndarray] = []
+        gone = 0
         for block, where in zip(layout, layout.slices().values(), strict=True):
             places = by_suit(block, game.deck)
             if places is None:
@@ -233,11 +242,15 @@ class SuitColumns(torch.nn.Module):
                 written = np.arange(where.start, where.stop).reshape(-1, suits + ranks)
                 rank_flags.append(written[:, suits:].reshape(-1))
             else:
+                if block.name == "gone":
+                    gone = sum(each.shape[1] for each in own)
                 own.append(where.start + places.reshape(suits, -1))
         sections = [np.concatenate(each, axis=-1).reshape(-1) for each in (own, flags, rank_flags, others)]
         self.sizes = [len(section) for section in sections]
-        self.suits, self.ranks = suits, ranks
-        self.per_suit = self.sizes[0] // suits + self.sizes[2]
+        self.suits, self.ranks, self.copies, self.seats = suits, ranks, game.deck.copies, game.num_players
+        self.gone = slice(gone, gone + game.num_players * ranks)
+        self.per_suit = self.sizes[0] // suits + self.sizes[2] + OF_HELD * ranks
+        self.register_buffer("higher", torch.ones(ranks, ranks).tril(-1), persistent=False)  # is the row's rank?
         names = torch.zeros(suits, 0) if game.type.suit_symmetric else torch.eye(suits)
         self.register_buffer("names", names, persistent=False)
         self.per_suit += names.shape[1]
@@ -256,10 +269,27 @@ class SuitColumns(torch.nn.Module):
         cards = flags.reshape(-1, suits, self.sizes[1] // suits, 1) * ranks.reshape(
             -1, 1, self.sizes[1] // suits, self.ranks
         )
-        parts = [own.reshape(-1, suits, self.sizes[0] // suits), cards.flatten(2)]
+        own = own.reshape(-1, suits, self.sizes[0] // suits)
+        parts = [own, cards.flatten(2), self._of_held(own, cards[:, :, : self.seats].sum(2)).flatten(2)]
         if self.names.numel():
             parts.append(self.names.expand(own.shape[0], suits, suits))
         return torch.cat(parts, dim=2), others
+
+    def _of_held(self, own: torch.Tensor, trick: torch.Tensor) -> torch.Tensor:
+        """What the cards in the hand are worth, ``(B, suits, OF_HELD, ranks)``; ``trick``: the cards there."""
+        hand, gone = own[:, :, : self.ranks] * self.copies, own[:, :, self.gone] * self.copies
+        gone = gone.reshape(-1, self.suits, self.seats, self.ranks).sum(2)
+        left = torch.relu(self.copies - hand - gone - trick)
+        above, below = left @ self.higher, left @ self.higher.T
+        reached, in_trick = trick @ self.higher + trick, trick.sum(2, keepdim=True)  # reached: as high, or higher
+        numbers = (
+            above / (self.copies * self.ranks),
+            below / (self.copies * self.ranks),
+            torch.relu(1 - above),
+            torch.relu(1 - below),
+            torch.relu(1 - reached) * (1 - torch.relu(1 - in_trick)),
+        )
+        return torch.stack(numbers, dim=2) * (1 - torch.relu(1 - hand)).unsqueeze(2)
 
 
 class SuitLayers(BaseFeaturesExtractor):

@@ -32,6 +32,7 @@ Found = TypeVar("Found")
 FLOAT = np.float32
 ROWS = 4096  # at most, at a time while learning: calls take no time beside computing, and memory stays small
 LEAST = 20_000  # units of a layer, of all rows, for a thread of its own: with fewer, it takes as long to hand them over
+OF_HELD = 5  # inputs of every card in the hand, besides that it is there
 GRAIN = 16  # a part of a batch has a multiple of so many rows
 
 
@@ -243,7 +244,8 @@ class SuitKernels:
             part = slice(rows.start, rows.stop)
             return _find_inputs(
                 observations[part].numpy(), wanted[part], inputs.places, inputs.columns, inputs.cards, inputs.factors,
-                self.shape.suits, inputs.ranks, inputs.cards_at, inputs.most,
+                inputs.counted, self.shape.suits, inputs.ranks, inputs.copies, inputs.seats, inputs.cards_at,
+                inputs.held_at, inputs.most,
             )  # fmt: skip
 
         return SparseRows(_joined(self.each(read, self._parts(range(len(observations))))), np.arange(len(observations)))
@@ -302,14 +304,19 @@ class _Inputs:
         columns: ``(D,)``: which weight; of suits and ranks of cards: which suit or rank.
         cards: ``(D,)``: of suits and ranks of cards: the number of the card.
         factors: ``(D,)``: by which numbers are multiplied.
+        counted: ``(D,)``: of cards in the hand and cards that are gone: the rank; of others -1.
+        ranks, copies, seats: of the deck, and at the table.
+        cards_at, held_at, names_at: the first weight of the cards in the trick; of what ``SuitColumns`` says of every
+            card in the hand; of which suit it is.
     """
 
     def __init__(self, columns: Any) -> None:
         order, suits, ranks = columns.order.numpy(), columns.suits, columns.ranks
         own, flags, rank_flags, others = columns.sizes
         self.cards_at, cards = own // suits, flags // suits
-        self.names_at = self.cards_at + cards * ranks
-        self.most = own + others + flags * ranks
+        self.held_at = self.cards_at + cards * ranks
+        self.names_at = self.held_at + OF_HELD * ranks
+        self.most = own + others + flags * ranks + 3 * suits * ranks
         self.places, self.columns = np.zeros(len(order), np.int32), np.zeros(len(order), np.int32)
         self.cards, self.factors = np.zeros(len(order), np.int32), np.zeros(len(order), np.float32)
         suit, number = np.divmod(np.arange(own), max(1, own // suits))
@@ -320,7 +327,10 @@ class _Inputs:
         self.columns[order] = np.concatenate([number, flag_suit, rank, columns.per_suit + np.arange(others)])
         self.cards[order] = np.concatenate([0 * suit, flag_card, rank_card, 0 * none])
         self.factors[order] = columns.factors.numpy()
-        self.ranks = ranks
+        self.counted = np.full(len(order), -1, np.int32)
+        hand_or_gone = (number < ranks) | ((number >= columns.gone.start) & (number < columns.gone.stop))
+        self.counted[order[:own]] = np.where(hand_or_gone, number % ranks, -1)
+        self.ranks, self.copies, self.seats = ranks, columns.copies, columns.seats
 
 
 class _Network(torch.autograd.Function):
@@ -576,8 +586,8 @@ def _like_compiled(number: Any, stored: Any) -> Any:
 
 @numba.njit(cache=True, nogil=True)
 def _find_inputs(
-    observations: Any, wanted: Any, places: Any, columns: Any, cards: Any, factors: Any, suits: int, ranks: int,
-    cards_at: int, most: int,
+    observations: Any, wanted: Any, places: Any, columns: Any, cards: Any, factors: Any, counted: Any, suits: int,
+    ranks: int, copies: int, seats: int, cards_at: int, held_at: int, most: int,
 ) -> tuple[Any, Any, Any, Any]:  # fmt: skip
     """The inputs that are not zero: those of row ``i`` are ``begins[i]`` to ``begins[i + 1]``.
 
@@ -591,6 +601,8 @@ def _find_inputs(
         room += 64 * wanted[row]  # grows where that is not enough
     suit, column, value = np.empty(room, np.uint8), np.empty(room, np.uint32), np.empty(room, np.float32)
     positions, flags, rank_flags = np.empty(size + 1, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
+    left, trick = np.empty((suits, ranks), np.int64), np.empty((suits, ranks), np.int64)  # of every card, how many
+    part = np.float32(1.0 / (copies * ranks))
     end = 0
     for row in range(rows):
         begins[row] = end
@@ -599,6 +611,9 @@ def _find_inputs(
         if end + most > room:
             room *= 2
             suit, column, value = _longer(suit, room), _longer(column, room), _longer(value, room)
+        for s in range(suits):
+            for rank in range(ranks):
+                left[s, rank], trick[s, rank] = copies, 0
         count, num_flags, num_ranks = 0, 0, 0
         for i in range(size):  # without a branch, which would often be predicted wrongly
             positions[count] = i
@@ -608,6 +623,8 @@ def _find_inputs(
             if place <= suits:
                 suit[end], column[end], value[end] = place, columns[i], observations[row, i] * factors[i]
                 end += 1
+                if counted[i] >= 0:
+                    left[place, counted[i]] -= observations[row, i]
             elif place == suits + 1:
                 flags[num_flags] = i
                 num_flags += 1
@@ -621,6 +638,28 @@ def _find_inputs(
                     column[end] = cards_at + cards[one] * ranks + columns[other]
                     value[end] = (observations[row, one] * factors[one]) * (observations[row, other] * factors[other])
                     end += 1
+                    if cards[one] < seats:  # the others are no cards of the trick
+                        trick[columns[one], columns[other]] += int(observations[row, one]) * observations[row, other]
+        for s in range(suits):  # as ``SuitColumns._of_held``
+            above, below, reached, in_trick = 0, 0, 0, 0
+            for rank in range(ranks):
+                left[s, rank] = max(left[s, rank] - trick[s, rank], 0)
+                below += left[s, rank]
+                in_trick += trick[s, rank]
+            for rank in range(ranks - 1, -1, -1):
+                below -= left[s, rank]
+                reached += trick[s, rank]
+                held = np.float32(min(observations[row, s * ranks + rank], 1))
+                if held != 0:
+                    at, first, second = held_at + rank, above > 0, below > 0
+                    suit[end], suit[end + 1], suit[end + 2] = s, s, s
+                    column[end], value[end] = at + (0 if first else 2) * ranks, held * (above * part if first else 1)
+                    end += 1
+                    column[end], value[end] = at + (1 if second else 3) * ranks, held * (below * part if second else 1)
+                    end += 1
+                    column[end], value[end] = at + 4 * ranks, held * max(1 - reached, 0) * min(in_trick, 1)
+                    end += value[end] != 0
+                above += left[s, rank]
     begins[rows] = end
     return begins, suit, column, value
 
