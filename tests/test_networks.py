@@ -244,10 +244,14 @@ def test_compiled_code_in_bfloat16_has_nearly_the_same_gradients() -> None:
 
 
 def test_compiled_code_takes_any_numbers_also_of_cards() -> None:
-    """More inputs than a game ever has: cards with several suits and ranks at once, negative numbers."""
+    """More inputs than a game has: cards with several suits and ranks, twice in a hand, and negative numbers."""
     game = load_game("tricky_express")
     policy = make_policy(game)
-    seen = torch.from_numpy(np.random.default_rng(0).integers(-2, 3, (64, game.layout.size), np.int8))
+    numbers = np.random.default_rng(0).integers(-2, 3, (64, game.layout.size), np.int8)
+    for block, where in zip(game.layout, game.layout.slices().values(), strict=True):
+        if block.unit in ("card", "suit and rank"):  # there is no less than none
+            numbers[:, where] = abs(numbers[:, where])
+    seen = torch.from_numpy(numbers)
     with torch.no_grad():
         expected, expected_values = by_torch(policy, seen)
         logits, values = policy.logits_and_values(seen, None)

@@ -97,5 +97,4 @@ def _with_held(weights: npt.NDArray[np.float32], columns: Any) -> npt.NDArray[np
     numbers = OF_HELD * columns.ranks
     if weights.shape[1] != columns.per_suit - numbers:
         return weights
-    at = columns.sizes[0] // columns.suits + columns.sizes[2]
-    return np.insert(weights, [at] * numbers, 0.0, axis=1)
+    return np.insert(weights, [columns.held_at] * numbers, 0.0, axis=1)

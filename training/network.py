@@ -194,15 +194,66 @@ def loss_gradients(
 # --- the network --------------------------------------------------------------------------------------------------
 
 
+class CountedCards(torch.nn.Module):
+    """What a player counts of every card in the hand: ``OF_HELD`` numbers of 0 to 1, and 0 of all other cards.
+
+    How many cards of its suit are out and higher, and how many lower (neither in this hand nor in the trick nor gone);
+    whether none is higher, and none lower; whether it is higher than all cards of its suit in the trick, and there are
+    some. They are two layers with fixed weights, each with a ReLU.
+
+    Args:
+        inputs: how many numbers of a suit are given; the first are those of the hand.
+        gone: where those of gone cards are, as runs of all ranks.
+        trick: where those of cards in the trick are, likewise.
+        ranks: number of ranks.
+        copies: of every card in the deck, the unit of hands and gone cards.
+    """
+
+    first: torch.Tensor
+    first_bias: torch.Tensor
+    second: torch.Tensor
+    second_bias: torch.Tensor
+
+    def __init__(self, inputs: int, gone: slice, trick: slice, ranks: int, copies: int) -> None:
+        super().__init__()
+        one, none = torch.eye(ranks), torch.zeros(ranks, ranks)
+        higher = torch.ones(ranks, ranks).tril(-1)  # whether the row's rank is higher than the column's
+        part = 1 / (copies * ranks)
+        first = torch.zeros(inputs, 3 * ranks + 1)  # to: out, in the trick, not in the hand; whether no card is there
+        out, there, missing = (slice(i * ranks, (i + 1) * ranks) for i in range(3))
+        first[:ranks, out] = first[:ranks, missing] = -copies * one
+        first[gone, out] = -copies * one.repeat((gone.stop - gone.start) // ranks, 1)
+        first[trick, out], first[trick, there] = (
+            sign * one.repeat((trick.stop - trick.start) // ranks, 1) for sign in (-1, 1)
+        )
+        first[trick, -1] = -1
+        rows = (
+            (part * higher, part * higher.T, -higher, -higher.T, none),  # of those out
+            (none, none, none, none, -higher - one),  # of those in the trick
+            (-one, -one, -one, -one, -one),  # of those not in the hand
+            tuple(-(number == 4) * torch.ones(1, ranks) for number in range(OF_HELD)),
+        )
+        for name, buffer in (
+            ("first", first),
+            ("first_bias", torch.tensor([copies * 1.0] * ranks + [0.0] * ranks + [1.0] * (ranks + 1))),
+            ("second", torch.cat([torch.cat(row, dim=1) for row in rows])),
+            ("second_bias", torch.tensor([0.0, 0.0, 1.0, 1.0, 1.0]).repeat_interleave(ranks)),
+        ):
+            self.register_buffer(name, buffer, persistent=False)
+
+    def forward(self, numbers: torch.Tensor) -> torch.Tensor:
+        """``(B, suits, inputs)`` to ``(B, suits, OF_HELD * ranks)``."""
+        counted = torch.relu_(numbers @ self.first + self.first_bias)
+        return torch.relu_(counted @ self.second + self.second_bias)
+
+
 class SuitColumns(torch.nn.Module):
     """Sorts an observation, ``(B, D)``, into the numbers of each suit, ``(B, suits, C)``, and all others, ``(B, G)``.
 
     All are scaled to about -1 … 1. The blocks of the game's layout say which numbers belong to which suit. A card that
     is written as one suit and one rank becomes one number per suit and rank: their product.
 
-    A card in the hand has ``OF_HELD`` numbers more, which a network is slow to learn from the others: how many cards of
-    its suit are higher, and how many lower, that are neither in this hand nor in the trick nor gone; whether none is
-    higher, and none lower; whether it is higher than all cards of its suit in the trick, and there are some.
+    Then come the numbers of ``CountedCards``, which a network is slow to learn from the others.
 
     Args:
         game: the game.
@@ -217,12 +268,12 @@ class SuitColumns(torch.nn.Module):
         copies: of every card in the deck.
         seats: number of players.
         gone: where a suit's numbers say which of its cards are gone; its hand is in the first.
+        held_at: where those of ``CountedCards`` begin.
     """
 
     order: torch.Tensor
     factors: torch.Tensor
     names: torch.Tensor
-    higher: torch.Tensor
 
     def __init__(self, game: Game, layout: Layout | None = None) -> None:
         super().__init__()
@@ -249,8 +300,12 @@ class SuitColumns(torch.nn.Module):
         self.sizes = [len(section) for section in sections]
         self.suits, self.ranks, self.copies, self.seats = suits, ranks, game.deck.copies, game.num_players
         self.gone = slice(gone, gone + game.num_players * ranks)
-        self.per_suit = self.sizes[0] // suits + self.sizes[2] + OF_HELD * ranks
-        self.register_buffer("higher", torch.ones(ranks, ranks).tril(-1), persistent=False)  # is the row's rank?
+        trick = self.sizes[0] // suits
+        self.held_at = trick + self.sizes[2]
+        self.counted = CountedCards(
+            self.held_at, self.gone, slice(trick, trick + self.seats * ranks), ranks, self.copies
+        )
+        self.per_suit = self.held_at + OF_HELD * ranks
         names = torch.zeros(suits, 0) if game.type.suit_symmetric else torch.eye(suits)
         self.register_buffer("names", names, persistent=False)
         self.per_suit += names.shape[1]
@@ -269,27 +324,11 @@ class SuitColumns(torch.nn.Module):
         cards = flags.reshape(-1, suits, self.sizes[1] // suits, 1) * ranks.reshape(
             -1, 1, self.sizes[1] // suits, self.ranks
         )
-        own = own.reshape(-1, suits, self.sizes[0] // suits)
-        parts = [own, cards.flatten(2), self._of_held(own, cards[:, :, : self.seats].sum(2)).flatten(2)]
+        by_suit = torch.cat([own.reshape(-1, suits, self.sizes[0] // suits), cards.flatten(2)], dim=2)
+        parts = [by_suit, self.counted(by_suit)]
         if self.names.numel():
             parts.append(self.names.expand(own.shape[0], suits, suits))
         return torch.cat(parts, dim=2), others
-
-    def _of_held(self, own: torch.Tensor, trick: torch.Tensor) -> torch.Tensor:
-        """What the cards in the hand are worth, ``(B, suits, OF_HELD, ranks)``; ``trick``: the cards there."""
-        hand, gone = own[:, :, : self.ranks] * self.copies, own[:, :, self.gone] * self.copies
-        gone = gone.reshape(-1, self.suits, self.seats, self.ranks).sum(2)
-        left = torch.relu(self.copies - hand - gone - trick)
-        above, below = left @ self.higher, left @ self.higher.T
-        reached, in_trick = trick @ self.higher + trick, trick.sum(2, keepdim=True)  # reached: as high, or higher
-        numbers = (
-            above / (self.copies * self.ranks),
-            below / (self.copies * self.ranks),
-            torch.relu(1 - above),
-            torch.relu(1 - below),
-            torch.relu(1 - reached) * (1 - torch.relu(1 - in_trick)),
-        )
-        return torch.stack(numbers, dim=2) * (1 - torch.relu(1 - hand)).unsqueeze(2)
 
 
 class SuitLayers(BaseFeaturesExtractor):

@@ -306,15 +306,15 @@ class _Inputs:
         factors: ``(D,)``: by which numbers are multiplied.
         counted: ``(D,)``: of cards in the hand and cards that are gone: the rank; of others -1.
         ranks, copies, seats: of the deck, and at the table.
-        cards_at, held_at, names_at: the first weight of the cards in the trick; of what ``SuitColumns`` says of every
-            card in the hand; of which suit it is.
+        cards_at, held_at, names_at: the first weight of the cards in the trick; of what ``CountedCards`` says;
+            of which suit it is.
     """
 
     def __init__(self, columns: Any) -> None:
         order, suits, ranks = columns.order.numpy(), columns.suits, columns.ranks
         own, flags, rank_flags, others = columns.sizes
         self.cards_at, cards = own // suits, flags // suits
-        self.held_at = self.cards_at + cards * ranks
+        self.held_at = columns.held_at
         self.names_at = self.held_at + OF_HELD * ranks
         self.most = own + others + flags * ranks + 3 * suits * ranks
         self.places, self.columns = np.zeros(len(order), np.int32), np.zeros(len(order), np.int32)
@@ -640,25 +640,24 @@ def _find_inputs(
                     end += 1
                     if cards[one] < seats:  # the others are no cards of the trick
                         trick[columns[one], columns[other]] += int(observations[row, one]) * observations[row, other]
-        for s in range(suits):  # as ``SuitColumns._of_held``
+        for s in range(suits):  # as ``CountedCards``
             above, below, reached, in_trick = 0, 0, 0, 0
             for rank in range(ranks):
+                in_trick += trick[s, rank]
                 left[s, rank] = max(left[s, rank] - trick[s, rank], 0)
                 below += left[s, rank]
-                in_trick += trick[s, rank]
             for rank in range(ranks - 1, -1, -1):
                 below -= left[s, rank]
-                reached += trick[s, rank]
-                held = np.float32(min(observations[row, s * ranks + rank], 1))
-                if held != 0:
+                reached += max(trick[s, rank], 0)
+                if observations[row, s * ranks + rank] > 0:
                     at, first, second = held_at + rank, above > 0, below > 0
                     suit[end], suit[end + 1], suit[end + 2] = s, s, s
-                    column[end], value[end] = at + (0 if first else 2) * ranks, held * (above * part if first else 1)
+                    column[end], value[end] = at + (0 if first else 2) * ranks, above * part if first else 1.0
                     end += 1
-                    column[end], value[end] = at + (1 if second else 3) * ranks, held * (below * part if second else 1)
+                    column[end], value[end] = at + (1 if second else 3) * ranks, below * part if second else 1.0
                     end += 1
-                    column[end], value[end] = at + 4 * ranks, held * max(1 - reached, 0) * min(in_trick, 1)
-                    end += value[end] != 0
+                    column[end], value[end] = at + 4 * ranks, max(1 - reached - max(1 - in_trick, 0), 0)
+                    end += value[end] > 0
                 above += left[s, rank]
     begins[rows] = end
     return begins, suit, column, value
