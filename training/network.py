@@ -219,19 +219,18 @@ class CountedCards(torch.nn.Module):
         one, none = torch.eye(ranks), torch.zeros(ranks, ranks)
         higher = torch.ones(ranks, ranks).tril(-1)  # whether the row's rank is higher than the column's
         part = 1 / (copies * ranks)
-        first = torch.zeros(inputs, 3 * ranks + 1)  # to: out, in the trick, not in the hand; whether no card is there
-        out, there, missing = (slice(i * ranks, (i + 1) * ranks) for i in range(3))
+        first = torch.zeros(inputs, 3 * ranks + 1)
+        out, there, missing = (slice(i * ranks, (i + 1) * ranks) for i in range(3))  # the last says that none is there
         first[:ranks, out] = first[:ranks, missing] = -copies * one
         first[gone, out] = -copies * one.repeat((gone.stop - gone.start) // ranks, 1)
-        first[trick, out], first[trick, there] = (
-            sign * one.repeat((trick.stop - trick.start) // ranks, 1) for sign in (-1, 1)
-        )
+        first[trick, there] = one.repeat((trick.stop - trick.start) // ranks, 1)
+        first[trick, out] = -first[trick, there]
         first[trick, -1] = -1
         rows = (
             (part * higher, part * higher.T, -higher, -higher.T, none),  # of those out
             (none, none, none, none, -higher - one),  # of those in the trick
             (-one, -one, -one, -one, -one),  # of those not in the hand
-            tuple(-(number == 4) * torch.ones(1, ranks) for number in range(OF_HELD)),
+            (*4 * (none[:1],), none[:1] - 1),  # of none in the trick
         )
         for name, buffer in (
             ("first", first),

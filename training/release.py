@@ -141,12 +141,13 @@ def finished_run(folder: Path) -> FinishedRun:
 
 
 def count_parameters(content: bytes) -> int:
-    """The numbers in the weights of an ONNX file."""
+    """The numbers in the weights of an ONNX file, without those that are fixed (``SuitColumns``)."""
     import onnx
 
     floats = (onnx.TensorProto.FLOAT, onnx.TensorProto.FLOAT16)
     weights = onnx.load_from_string(content).graph.initializer
-    return sum(math.prod(tensor.dims) for tensor in weights if tensor.data_type in floats and tensor.dims)
+    learned = (tensor for tensor in weights if tensor.data_type in floats and ".columns." not in tensor.name)
+    return sum(math.prod(tensor.dims) for tensor in learned if tensor.dims)
 
 
 def training_command(config: RunConfig) -> str:

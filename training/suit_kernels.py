@@ -316,7 +316,7 @@ class _Inputs:
         self.cards_at, cards = own // suits, flags // suits
         self.held_at = columns.held_at
         self.names_at = self.held_at + OF_HELD * ranks
-        self.most = own + others + flags * ranks + 3 * suits * ranks
+        self.most = own + others + flags * ranks + 3 * suits * ranks  # of those that count, three of a card
         self.places, self.columns = np.zeros(len(order), np.int32), np.zeros(len(order), np.int32)
         self.cards, self.factors = np.zeros(len(order), np.int32), np.zeros(len(order), np.float32)
         suit, number = np.divmod(np.arange(own), max(1, own // suits))
@@ -650,11 +650,11 @@ def _find_inputs(
                 below -= left[s, rank]
                 reached += max(trick[s, rank], 0)
                 if observations[row, s * ranks + rank] > 0:
-                    at, first, second = held_at + rank, above > 0, below > 0
+                    at, higher, lower = held_at + rank, above > 0, below > 0
                     suit[end], suit[end + 1], suit[end + 2] = s, s, s
-                    column[end], value[end] = at + (0 if first else 2) * ranks, above * part if first else 1.0
+                    column[end], value[end] = at + (0 if higher else 2) * ranks, above * part if higher else 1.0
                     end += 1
-                    column[end], value[end] = at + (1 if second else 3) * ranks, below * part if second else 1.0
+                    column[end], value[end] = at + (1 if lower else 3) * ranks, below * part if lower else 1.0
                     end += 1
                     column[end], value[end] = at + 4 * ranks, max(1 - reached - max(1 - in_trick, 0), 0)
                     end += value[end] > 0
