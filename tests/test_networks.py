@@ -95,20 +95,20 @@ def test_relabelled_observations_have_relabelled_logits_where_a_game_treats_all_
     name: str, players: int
 ) -> None:
     game = load_game(name, players)
-    policy, relabelling = make_policy(game), relabelling_of(game)
+    policy, relabelling = make_policy(game, seed=3), relabelling_of(game)
     observations, masks = positions(game)
     logits, values = evaluated(policy, observations, masks)
     moved_masks = relabelling.masks(masks)
     moved_logits, moved_values = evaluated(policy, relabelling.observations(observations), moved_masks)
     apart = difference(relabelling.masks(logits), moved_logits, moved_masks)
     both = (masks != 0) & (moved_masks != 0)
-    assert difference(logits, moved_logits, both) > 0.05  # relabelling does change what the network says
+    assert difference(logits, moved_logits, both) > 0.1  # relabelling does change what the network says
     if game.type.suit_symmetric:
         assert apart < 1e-5
         np.testing.assert_allclose(values, moved_values, rtol=0, atol=1e-5 * np.abs(values).max())
         assert values.std() > 0.01 * np.abs(values).max()
     else:  # each suit says which one it is
-        assert apart > 0.05
+        assert apart > 0.1
         assert np.abs(values - moved_values).max() > 0.01 * np.abs(values).max()
 
 
@@ -244,14 +244,10 @@ def test_compiled_code_in_bfloat16_has_nearly_the_same_gradients() -> None:
 
 
 def test_compiled_code_takes_any_numbers_also_of_cards() -> None:
-    """More inputs than a game has: cards with several suits and ranks, twice in a hand, and negative numbers."""
+    """More inputs than a game ever has: cards with several suits and ranks at once, negative numbers."""
     game = load_game("tricky_express")
     policy = make_policy(game)
-    numbers = np.random.default_rng(0).integers(-2, 3, (64, game.layout.size), np.int8)
-    for block, where in zip(game.layout, game.layout.slices().values(), strict=True):
-        if block.unit in ("card", "suit and rank"):  # there is no less than none
-            numbers[:, where] = abs(numbers[:, where])
-    seen = torch.from_numpy(numbers)
+    seen = torch.from_numpy(np.random.default_rng(0).integers(-2, 3, (64, game.layout.size), np.int8))
     with torch.no_grad():
         expected, expected_values = by_torch(policy, seen)
         logits, values = policy.logits_and_values(seen, None)

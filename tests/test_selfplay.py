@@ -187,6 +187,7 @@ def test_samples_are_drawn_with_their_probabilities_and_weighted_by_the_inverse(
 
 def test_gradients_of_a_third_of_the_samples_are_nearer_to_all_than_those_of_any_third() -> None:
     model = make_model()
+    shake(model.policy, 3)
     rolled_out(model)
     buffer, kernels, clip = model.rollout_buffer, model.policy.compiled, LossWeights(0.2, np.inf, 0.5, 0.01)
 
@@ -201,7 +202,7 @@ def test_gradients_of_a_third_of_the_samples_are_nearer_to_all_than_those_of_any
         np.mean([np.square(gradients(chances) - whole).sum() for _ in range(20)])
         for chances in (third, np.full(len(third), 1 / 3))
     ]
-    assert errors[0] < 0.7 * errors[1]
+    assert errors[0] < 0.5 * errors[1]
 
 
 def test_a_self_play_environment_has_the_games_spaces() -> None:

@@ -229,7 +229,7 @@ class CountedCards(torch.nn.Module):
         rows = (
             (part * higher, part * higher.T, -higher, -higher.T, none),  # of those out
             (none, none, none, none, -higher - one),  # of those in the trick
-            (-one, -one, -one, -one, -one),  # of those not in the hand
+            OF_HELD * (-1024 * one,),  # of those not in the hand: more than any count
             (*4 * (none[:1],), none[:1] - 1),  # of none in the trick
         )
         for name, buffer in (
