@@ -207,6 +207,9 @@ class CountedCards(torch.nn.Module):
         trick: where those of cards in the trick are, likewise.
         ranks: number of ranks.
         copies: of every card in the deck, the unit of hands and gone cards.
+
+    Attributes:
+        gone, trick, copies: as given.
     """
 
     first: torch.Tensor
@@ -216,6 +219,7 @@ class CountedCards(torch.nn.Module):
 
     def __init__(self, inputs: int, gone: slice, trick: slice, ranks: int, copies: int) -> None:
         super().__init__()
+        self.gone, self.trick, self.copies = gone, trick, copies
         one, none = torch.eye(ranks), torch.zeros(ranks, ranks)
         higher = torch.ones(ranks, ranks).tril(-1)  # whether the row's rank is higher than the column's
         part = 1 / (copies * ranks)
@@ -264,9 +268,6 @@ class SuitColumns(torch.nn.Module):
         sizes: how many numbers of an observation are a suit's, suits of cards, ranks of cards, and none of these.
         suits: number of suits.
         ranks: number of ranks.
-        copies: of every card in the deck.
-        seats: number of players.
-        gone: where a suit's numbers say which of its cards are gone; its hand is in the first.
         held_at: where those of ``CountedCards`` begin.
     """
 
@@ -297,12 +298,11 @@ class SuitColumns(torch.nn.Module):
                 own.append(where.start + places.reshape(suits, -1))
         sections = [np.concatenate(each, axis=-1).reshape(-1) for each in (own, flags, rank_flags, others)]
         self.sizes = [len(section) for section in sections]
-        self.suits, self.ranks, self.copies, self.seats = suits, ranks, game.deck.copies, game.num_players
-        self.gone = slice(gone, gone + game.num_players * ranks)
-        trick = self.sizes[0] // suits
+        self.suits, self.ranks = suits, ranks
+        trick, of_seats = self.sizes[0] // suits, game.num_players * ranks
         self.held_at = trick + self.sizes[2]
         self.counted = CountedCards(
-            self.held_at, self.gone, slice(trick, trick + self.seats * ranks), ranks, self.copies
+            self.held_at, slice(gone, gone + of_seats), slice(trick, trick + of_seats), ranks, game.deck.copies
         )
         self.per_suit = self.held_at + OF_HELD * ranks
         names = torch.zeros(suits, 0) if game.type.suit_symmetric else torch.eye(suits)

@@ -72,7 +72,7 @@ class SuitKernels:
     """
 
     def __init__(self, layers: Any, action: Any, value: Any) -> None:
-        self.inputs, depth = _Inputs(layers.columns), len(layers.own) + 1
+        self.inputs, depth = _inputs(layers.columns), len(layers.own) + 1
         self.shape = _Shape(
             layers.suits, layers.width, depth, action.head.out_features, layers.first.in_features,
             layers.from_others.in_features, self.inputs.names_at,
@@ -242,11 +242,7 @@ class SuitKernels:
 
         def read(rows: range) -> tuple[npt.NDArray[Any], ...]:
             part = slice(rows.start, rows.stop)
-            return _find_inputs(
-                observations[part].numpy(), wanted[part], inputs.places, inputs.columns, inputs.cards, inputs.factors,
-                inputs.counted, self.shape.suits, inputs.ranks, inputs.copies, inputs.seats, inputs.cards_at,
-                inputs.held_at, inputs.most,
-            )  # fmt: skip
+            return _find_inputs(observations[part].numpy(), wanted[part], inputs)
 
         return SparseRows(_joined(self.each(read, self._parts(range(len(observations))))), np.arange(len(observations)))
 
@@ -294,43 +290,69 @@ class _Memory:
         self._used = 0
 
 
-class _Inputs:
+class _Inputs(NamedTuple):
     """Where every number of an observation goes.
 
     Attributes:
-        most: how many inputs of an observation can differ from zero.
         places: ``(D,)``: the suit that a number belongs to; ``suits``: none; ``suits + 1``, ``suits + 2``: it is the
             suit or the rank of a card, and counts together with the other.
         columns: ``(D,)``: which weight; of suits and ranks of cards: which suit or rank.
         cards: ``(D,)``: of suits and ranks of cards: the number of the card.
         factors: ``(D,)``: by which numbers are multiplied.
         counted: ``(D,)``: of cards in the hand and cards that are gone: the rank; of others -1.
-        ranks, copies, seats: of the deck, and at the table.
+        suits, ranks, copies: of the deck.
+        in_trick: how many of the cards of suits and ranks, the first ones, can be in the trick.
         cards_at, held_at, names_at: the first weight of the cards in the trick; of what ``CountedCards`` says;
             of which suit it is.
+        most: how many inputs of an observation can differ from zero.
     """
 
-    def __init__(self, columns: Any) -> None:
-        order, suits, ranks = columns.order.numpy(), columns.suits, columns.ranks
-        own, flags, rank_flags, others = columns.sizes
-        self.cards_at, cards = own // suits, flags // suits
-        self.held_at = columns.held_at
-        self.names_at = self.held_at + OF_HELD * ranks
-        self.most = own + others + flags * ranks + 3 * suits * ranks  # of those that count, three of a card
-        self.places, self.columns = np.zeros(len(order), np.int32), np.zeros(len(order), np.int32)
-        self.cards, self.factors = np.zeros(len(order), np.int32), np.zeros(len(order), np.float32)
-        suit, number = np.divmod(np.arange(own), max(1, own // suits))
-        flag_suit, flag_card = np.divmod(np.arange(flags), max(1, cards))
-        rank_card, rank = np.divmod(np.arange(rank_flags), ranks)
-        none = np.full(others, suits)
-        self.places[order] = np.concatenate([suit, np.full(flags, suits + 1), np.full(rank_flags, suits + 2), none])
-        self.columns[order] = np.concatenate([number, flag_suit, rank, columns.per_suit + np.arange(others)])
-        self.cards[order] = np.concatenate([0 * suit, flag_card, rank_card, 0 * none])
-        self.factors[order] = columns.factors.numpy()
-        self.counted = np.full(len(order), -1, np.int32)
-        hand_or_gone = (number < ranks) | ((number >= columns.gone.start) & (number < columns.gone.stop))
-        self.counted[order[:own]] = np.where(hand_or_gone, number % ranks, -1)
-        self.ranks, self.copies, self.seats = ranks, columns.copies, columns.seats
+    places: npt.NDArray[np.int32]
+    columns: npt.NDArray[np.int32]
+    cards: npt.NDArray[np.int32]
+    factors: Array
+    counted: npt.NDArray[np.int32]
+    suits: int
+    ranks: int
+    copies: int
+    in_trick: int
+    cards_at: int
+    held_at: int
+    names_at: int
+    most: int
+
+
+def _inputs(columns: Any) -> _Inputs:
+    """Where ``SuitColumns`` has every number of an observation."""
+    order, suits, ranks, counts = columns.order.numpy(), columns.suits, columns.ranks, columns.counted
+    own, flags, rank_flags, others = columns.sizes
+    suit, number = np.divmod(np.arange(own), max(1, own // suits))
+    flag_suit, flag_card = np.divmod(np.arange(flags), max(1, flags // suits))
+    rank_card, rank = np.divmod(np.arange(rank_flags), ranks)
+    hand_or_gone = (number < ranks) | ((number >= counts.gone.start) & (number < counts.gone.stop))
+
+    def placed(*numbers: Any) -> npt.NDArray[np.int32]:
+        found = np.empty(len(order), np.int32)
+        found[order] = np.concatenate([np.broadcast_to(*each) for each in zip(numbers, columns.sizes, strict=True)])
+        return found
+
+    factors = np.empty(len(order), FLOAT)
+    factors[order] = columns.factors.numpy()
+    return _Inputs(
+        places=placed(suit, suits + 1, suits + 2, suits),
+        columns=placed(number, flag_suit, rank, columns.per_suit + np.arange(others)),
+        cards=placed(0, flag_card, rank_card, 0),
+        factors=factors,
+        counted=placed(np.where(hand_or_gone, number % ranks, -1), -1, -1, -1),
+        suits=suits,
+        ranks=ranks,
+        copies=counts.copies,
+        in_trick=(counts.trick.stop - counts.trick.start) // ranks,
+        cards_at=own // suits,
+        held_at=columns.held_at,
+        names_at=columns.held_at + OF_HELD * ranks,
+        most=own + others + flags * ranks + 3 * suits * ranks,  # of those that count, three of a card
+    )
 
 
 class _Network(torch.autograd.Function):
@@ -585,15 +607,13 @@ def _like_compiled(number: Any, stored: Any) -> Any:
 
 
 @numba.njit(cache=True, nogil=True)
-def _find_inputs(
-    observations: Any, wanted: Any, places: Any, columns: Any, cards: Any, factors: Any, counted: Any, suits: int,
-    ranks: int, copies: int, seats: int, cards_at: int, held_at: int, most: int,
-) -> tuple[Any, Any, Any, Any]:  # fmt: skip
+def _find_inputs(observations: Any, wanted: Any, inputs: _Inputs) -> tuple[Any, Any, Any, Any]:
     """The inputs that are not zero: those of row ``i`` are ``begins[i]`` to ``begins[i + 1]``.
 
     Returns:
         ``begins``; of every input its suit (or ``suits``: none), its weight's number, and its value.
     """
+    places, columns, cards, factors, counted, suits, ranks, copies, in_trick, cards_at, held_at, _, most = inputs
     rows, size = observations.shape
     begins = np.empty(rows + 1, np.int64)
     room = most
@@ -638,12 +658,12 @@ def _find_inputs(
                     column[end] = cards_at + cards[one] * ranks + columns[other]
                     value[end] = (observations[row, one] * factors[one]) * (observations[row, other] * factors[other])
                     end += 1
-                    if cards[one] < seats:  # the others are no cards of the trick
+                    if cards[one] < in_trick:
                         trick[columns[one], columns[other]] += int(observations[row, one]) * observations[row, other]
         for s in range(suits):  # as ``CountedCards``
-            above, below, reached, in_trick = 0, 0, 0, 0
+            above, below, reached, there = 0, 0, 0, 0
             for rank in range(ranks):
-                in_trick += trick[s, rank]
+                there += trick[s, rank]
                 left[s, rank] = max(left[s, rank] - trick[s, rank], 0)
                 below += left[s, rank]
             for rank in range(ranks - 1, -1, -1):
@@ -656,7 +676,7 @@ def _find_inputs(
                     end += 1
                     column[end], value[end] = at + (1 if lower else 3) * ranks, below * part if lower else 1.0
                     end += 1
-                    column[end], value[end] = at + 4 * ranks, max(1 - reached - max(1 - in_trick, 0), 0)
+                    column[end], value[end] = at + 4 * ranks, max(1 - reached - max(1 - there, 0), 0)
                     end += value[end] > 0
                 above += left[s, rank]
     begins[rows] = end
