@@ -28,9 +28,10 @@ from training.config import RunConfig, dump_config, load_config
 from training.evaluation import EVALUATION
 from training.initial import load_initial
 from training.network import NetworkAgent, suit_network
+from training.products import one_thread
 from training.report.deals import best_and_worst
 from training.report.provenance import provenance
-from training.self_play import SelfPlayPPO, SelfPlayVecEnv, one_thread, self_play_env
+from training.self_play import SelfPlayPPO, SelfPlayVecEnv, self_play_env
 from trick_envs.agents import make_agent
 from trick_envs.agents.spec import runs_code
 from trick_envs.cli.progress import progress_bar

@@ -50,6 +50,7 @@ from training.network import (
     moments,
     suit_network,
 )
+from training.products import one_thread
 from training.suit_kernels import GRAIN, SparseRows, SuitKernels
 from trick_envs.agents import Agent, make_agent
 from trick_envs.agents.agent import checked_agent
@@ -992,17 +993,6 @@ def _callbacks(callback: Any) -> Iterator[BaseCallback]:
     for each in inner:
         if isinstance(each, BaseCallback):
             yield from _callbacks(each)
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """In this block torch computes in one thread: on small batches it is faster, and the same on every machine."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 def stream_seed(seed: int, done: int) -> int:

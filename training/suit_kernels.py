@@ -22,7 +22,7 @@ import numpy.typing as npt
 import torch
 from numba.extending import overload
 
-from training.products import numbers, product
+from training.products import numbers, one_thread, product
 from trick_envs.errors import InputError
 
 Array: TypeAlias = npt.NDArray[np.float32]
@@ -95,7 +95,8 @@ class SuitKernels:
             still: the weights stay as they are: logits and values are of those at the first call.
         """
         others = min(threads, cores) - 1
-        with ThreadPoolExecutor(max(others, 1), initializer=torch.set_num_threads, initargs=(1,)) as pool:
+        pool = ThreadPoolExecutor(max(others, 1), initializer=torch.set_num_threads, initargs=(1,))
+        with pool, one_thread():  # or a part is computed in another way by the thread that asks
             self._team = _Team(threads, others, pool, {} if still else None)
             try:
                 yield
