@@ -187,3 +187,7 @@ def copy_state(source: Any, target: Any) -> None:
     As a plain assignment (``states[i] = states[j]``) it would be compiled byte by byte, some 800 loads and stores.
     """
     target.copy_from(source)
+
+
+def prefetch(states: Any, i: int) -> None:
+    """Asks for the record ``states[i]`` to be brought into the cache, if there is such a record."""

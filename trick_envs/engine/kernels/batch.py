@@ -7,7 +7,7 @@ from typing import NamedTuple
 from trick_envs.engine.build import kernel
 from trick_envs.engine.cards import WORD, cards, has
 from trick_envs.engine.hooks import TWO_PACKS, legal
-from trick_envs.engine.intrinsics import SLACK, spill_bit_sums, spill_bits, write_bits
+from trick_envs.engine.intrinsics import SLACK, prefetch, spill_bit_sums, spill_bits, write_bits
 from trick_envs.engine.kernels.observing import scratch_row, write_mask, write_observation, write_row
 from trick_envs.engine.kernels.playing import advance, kinds_of, pay, resolve_card, start_match
 from trick_envs.engine.rng import draw_seed
@@ -75,6 +75,7 @@ def step_rows(games: Games, env_ids: Numbers, actions: Numbers, mode: int) -> No
     for k in range(count):
         i = env_ids[k]
         state = states[i]
+        prefetch(states, i + 1)
         card = actions[k]
         if TWO_PACKS:
             card = resolve_card(state, card)
