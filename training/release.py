@@ -27,7 +27,7 @@ from trick_envs.evaluation.duplicate import Result, each_alone
 from trick_envs.evaluation.seeds import Purpose
 from trick_envs.files import write_bytes, write_json
 
-MAX_BYTES = 1_000_000
+MAX_BYTES = 500_000
 MEETING_DEALS = 1000  # a meeting of two policies without search is fast
 SEED = 0  # of the meeting
 
