@@ -122,7 +122,7 @@ def test_plain_python_gives_the_same_bits_at_the_limits(players: int) -> None:
         assert (masks == games.action_masks).all()
         actions = chosen(masks, rng)
         batch = Games(states, game.template, seen, masks, seats, rewards, terminated, named)
-        twin.call(plain["step_rows"], (batch, every, actions, 0))
+        twin.call(plain["step_rows"], (batch, every, actions, 0, True))
         games.step(actions)
     assert terminated.all()
     assert (rewards == games.rewards).all()

@@ -309,7 +309,7 @@ def test_nothing_is_compiled_if_nobody_wants_it_and_everything_first_if_they_do(
     monkeypatch.setenv("TRICK_ENVS_COMPILE", when)
     if when == "first":
         cold.finish(kernels, "reset_batch", "observe_batch", "step_rows", "first_illegal", "first_unnamed")
-    games = BatchEnv("pepper", 65)
+    games = BatchEnv("pepper", 65, num_threads=2)
     games.reset(3)
     for _ in range(3):
         games.step(games.action_masks.argmax(axis=1))
@@ -945,10 +945,11 @@ def test_calls_have_the_types_that_their_kernels_declare():
     env.record()
     with pytest.raises(ValueError, match="legal now"):
         env.step(int(env.observe(env.agent_selection)["action_mask"].argmin()))
-    games = BatchEnv(game.name, 4)
-    games.reset(seed=1)
-    for _ in range(3):
-        games.step(games.action_masks.argmax(axis=1))
+    for threads in (2, 1):
+        games = BatchEnv(game.name, 4, num_threads=threads)
+        games.reset(seed=1)
+        for _ in range(3):
+            games.step(games.action_masks.argmax(axis=1))
     games.reset()
     game.resample(games.states, games.seats, np.random.default_rng(0))
     envs = gymnasium.make_vec(

@@ -78,13 +78,29 @@ def test_threads_name_the_first_illegal_action_and_no_game_has_moved() -> None:
 
 def test_threads_follow_arrays_that_are_replaced() -> None:
     games, alone = BatchEnv("pepper", 2 * MIN_GAMES, num_threads=2), BatchEnv("pepper", 2 * MIN_GAMES)
-    for each in (games, alone):
+    untouched, paid = BatchEnv("pepper", 2 * MIN_GAMES), 0.0
+    for each in (games, alone, untouched):
         each.reset(seed=1)
         each.step(first_legal(each))
+    for each in (games, alone):
         each.rewards = np.full_like(each.rewards, 7)
-        for _ in range(3):
+        each.observations, each.seats = np.zeros_like(each.observations), np.zeros_like(each.seats)
+        each.action_masks, each.terminated = each.action_masks.copy(), np.ones_like(each.terminated)
+    for _ in range(150):
+        for each in (games, alone, untouched):
             each.step(first_legal(each))
-    assert seen(games) == seen(alone)
+        paid += abs(untouched.rewards).sum()
+        assert seen(games) == seen(alone) == seen(untouched)
+    assert paid > 0
+
+
+def test_an_array_of_another_shape_is_refused() -> None:
+    games = BatchEnv("pepper", 3)
+    games.reset(seed=1)
+    before = seen(games)
+    with pytest.raises(ValueError, match="shape"):
+        games.rewards = np.zeros((4, 5), np.float32)
+    assert seen(games) == before
 
 
 def test_threads_end_with_the_batch() -> None:

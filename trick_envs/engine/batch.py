@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from trick_envs.engine.arguments import MOST_GAMES, action_numbers, reward_mode, seat_number, seat_numbers, whole_number
 from trick_envs.engine.build.kernels import MOST_RECORDS
-from trick_envs.engine.copies import OwnArrays
+from trick_envs.engine.copies import InPlace, OwnArrays
 from trick_envs.engine.game import Game
 from trick_envs.engine.history import Events, Recall
 from trick_envs.engine.interrupts import Interruptible, whole
@@ -57,6 +57,9 @@ class BatchEnv(OwnArrays, Interruptible):
         game: the game.
         layout: the blocks of ``observations``.
     """
+
+    observations, action_masks = InPlace[np.int8](), InPlace[np.int8]()
+    seats, rewards, terminated = InPlace[np.int64](), InPlace[np.float32](), InPlace[np.bool_]()
 
     def __init__(
         self,
@@ -103,6 +106,7 @@ class BatchEnv(OwnArrays, Interruptible):
         what is legal is then known from the step before.
         """
         self._states_shown = True  # whoever has them may change them: they are looked at before every step
+        self._allowed_known = False
         return self._states
 
     def reset(self, seed: int | Sequence[int] | npt.NDArray[Any] | None = None) -> None:
@@ -188,44 +192,42 @@ class BatchEnv(OwnArrays, Interruptible):
         self._needs_complete()
         games = self._all if env_ids is None else self._checked_rows(env_ids)
         chosen = action_numbers(actions, len(games))
-        if (wrong := self._wrong(games, chosen)) is not None:
-            raise IllegalAction(f"game {wrong[0]}: {wrong[1]}")
-        self._play(games, chosen)
+        if (first := self._play(games, chosen)) >= 0:
+            game, why = self._why_illegal(games, chosen, first)
+            raise IllegalAction(f"game {game}: {why}")
         return self.rewards, self.terminated
 
     def illegal_action(self, actions: npt.ArrayLike, env_ids: npt.ArrayLike) -> tuple[int, str] | None:
         """The first of these games whose action, as of ``step``, is not legal, and why; ``None`` if all are."""
         games = self._checked_rows(env_ids)
-        return self._wrong(games, action_numbers(actions, len(games)))
+        chosen = action_numbers(actions, len(games))
+        first = self._first_illegal(games, chosen)
+        return None if first < 0 else self._why_illegal(games, chosen, first)
 
-    def _wrong(self, games: npt.NDArray[np.int64], actions: npt.NDArray[np.int64]) -> tuple[int, str] | None:
-        if not self._allowed_known or self._states_shown:
-            first = self._first_illegal(games, actions)
-        else:
-            first = self.game.kernels.direct("first_unnamed")(self._allowed, games, actions, self.game.num_actions)
-        if first < 0:
-            return None
+    def _why_illegal(self, games: npt.NDArray[np.int64], actions: npt.NDArray[np.int64], first: int) -> tuple[int, str]:
         i = int(games[first])
         return i, why_illegal(self.game, self._states[i : i + 1], int(actions[first]))
 
     @whole
-    def _play(self, games: npt.NDArray[np.int64], chosen: npt.NDArray[np.int64]) -> None:
-        """Plays legal actions, and shows what follows."""
+    def _play(self, games: npt.NDArray[np.int64], chosen: npt.NDArray[np.int64]) -> int:
+        """Plays, and shows what follows: -1. Or the first place of an action that is not legal: none is played then."""
+        step_rows = self.game.kernels.direct("step_rows")
+        if self._allowed_known and self._log is None and self.num_threads == 1:
+            return int(step_rows(self._arrays, games, chosen, self._mode, False))
+        if (first := self._first_illegal(games, chosen)) >= 0:
+            return first
         if self._log is not None:
             self._log.note(self._states, games, chosen)
         self.rewards.fill(0)
         self.terminated.fill(False)
-        step_rows = self.game.kernels.direct("step_rows")
-        if self.num_threads == 1:  # without slices
-            step_rows(self._arrays, games, chosen, self._mode)
-        else:
-            self._share(len(games), lambda at: step_rows(self._arrays, games[at], chosen[at], self._mode))
-        self._allowed_known |= games is self._all
+        self._share(len(games), lambda at: step_rows(self._arrays, games[at], chosen[at], self._mode, True))
+        self._allowed_known |= games is self._all and not self._states_shown
         if self._log is not None:
             ended = self.terminated[games]
             self._log.follow(self._states, games[~ended])
             self._log.begin_matches(self._states, games[ended])
             self._show_history(games)
+        return -1
 
     @cached_property
     def _arrays(self) -> Games:
@@ -237,6 +239,8 @@ class BatchEnv(OwnArrays, Interruptible):
 
     def _first_illegal(self, games: npt.NDArray[np.int64], actions: npt.NDArray[np.int64]) -> int:
         """The first place of an action that is not legal in its game, or -1."""
+        if self._allowed_known:
+            return int(self.game.kernels.direct("first_unnamed")(self._allowed, games, actions, self.game.num_actions))
         find = self.game.kernels.first_illegal
         found = self._share(len(games), lambda at: find(self._states, games[at], actions[at]))
         for at, first in zip(self._slices(len(games)), found, strict=True):

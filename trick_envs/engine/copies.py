@@ -1,12 +1,17 @@
-"""Copies of objects that change: they share nothing with their originals, and can write into their arrays."""
+"""Copies of objects that change: they share nothing with their originals, and can write into their arrays; and those
+arrays, which stay the same ones.
+"""
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
+import numpy.typing as npt
+
+T = TypeVar("T", bound=np.generic)
 
 
 class OwnCopies:
@@ -28,3 +33,19 @@ class OwnArrays:
             if isinstance(value, np.ndarray) and not value.flags.writeable:
                 value = copies.setdefault(id(value), value.copy())
             self.__dict__[name] = value
+
+
+class InPlace(Generic[T]):
+    """An array, as an attribute, that compiled code writes in place: another one that is assigned is copied into it."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, instance: Any, owner: type) -> npt.NDArray[T]:
+        found: npt.NDArray[T] = vars(instance)[self._name]
+        return found
+
+    def __set__(self, instance: Any, array: npt.NDArray[T]) -> None:
+        kept: npt.NDArray[T] = vars(instance).setdefault(self._name, array)
+        if kept is not array:
+            kept[...] = array

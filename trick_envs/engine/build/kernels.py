@@ -116,9 +116,12 @@ class Kernels:
         them: call it only with arguments of the declared types. As long as there is none, it is the kernel: ask again
         for the next match.
         """
-        if name not in self.entries and self._switch(name).compiles_first:
-            self._switch(name).change_over()
-        return self.entries[name] if name in self.entries else self._switch(name)
+        if (entry := self.entries.get(name)) is not None:
+            return entry
+        switch = self._switch(name)
+        if switch.compiles_first:
+            switch.change_over()
+        return self.entries.get(name, switch)
 
     def prepare(self, *names: str) -> None:
         """Compiles kernels for somebody who waits for all of them; another process helps.

@@ -55,13 +55,13 @@ class Games(NamedTuple):
     observations: ByteRows
     masks: ByteRows
     seats: Numbers  # to act
-    rewards: FloatRows  # 0 before the step, and still where no deal has ended
-    terminated: Flags  # false before the step, and still where no match has ended
+    rewards: FloatRows  # 0 where no deal has ended
+    terminated: Flags  # false where no match has ended
     allowed: NumberRows  # the legal actions, as sets
 
 
-@kernel(called=True)
-def step_rows(games: Games, env_ids: Numbers, actions: Numbers, mode: int) -> None:
+@kernel
+def play_legal(games: Games, env_ids: Numbers, actions: Numbers, mode: int) -> None:
     """Plays a legal action in each of these games, starts the next match where one ended, and writes observations.
 
     Where the next ``AHEAD`` rows are written after this one, in their order, whole vectors go straight to their place,
@@ -96,3 +96,22 @@ def step_rows(games: Games, env_ids: Numbers, actions: Numbers, mode: int) -> No
         else:
             write_bits(named[0], named[1], WORD, masks[i], 0, kinds)
             write_row(state, seats[i], scratch, observations, i)
+
+
+@kernel(called=True)
+def step_rows(games: Games, env_ids: Numbers, actions: Numbers, mode: int, checked: bool) -> int:
+    """A step, if all actions are legal: -1. Else nothing happens: the first place of one that is not.
+
+    With ``checked`` they are known to be, and rewards and ends to be 0 and false.
+    """
+    if not checked:
+        wrong = first_unnamed(games.allowed, env_ids, actions, games.masks.shape[1])
+        if wrong >= 0:
+            return wrong
+        rewards = games.rewards.reshape(games.rewards.size)
+        for i in range(rewards.shape[0]):
+            rewards[i] = 0.0
+        for i in range(games.terminated.shape[0]):
+            games.terminated[i] = 0
+    play_legal(games, env_ids, actions, mode)
+    return -1
