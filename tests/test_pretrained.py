@@ -29,9 +29,10 @@ from typer.testing import CliRunner
 from training import release, run, shipped
 from training.config import ConfigError, RunConfig, dump_config, load_config, make_config
 from training.initial import network_of
+from training.network import SuitPolicy
 from training.release import MAX_BYTES, finished_run, training_command
 from training.shipped import config_names, find_config
-from trick_envs import BatchEnv, load_game, make_agent
+from trick_envs import BatchEnv, export_policy, load_game, make_agent
 from trick_envs.agents import RandomAgent, pretrained
 from trick_envs.agents.pretrained import load_manifest, manifest_file, policies_folder, pretrained_file
 from trick_envs.cli import app
@@ -410,6 +411,13 @@ def test_every_policy_has_test_deals_of_its_own(tmp_path: Path) -> None:
     ]  # fmt: skip
     assert one == same
     assert not set(one) & set(other)
+
+
+def test_the_network_of_the_largest_table_can_be_released(tmp_path: Path) -> None:
+    """What counts its cards is in the file, too: whole numbers, of which most are 0."""
+    game, width = load_game("pepper", 9), load_config(find_config("pepper-9")).width
+    export_policy(SuitPolicy.for_game(game, width), game, tmp_path / "policy.onnx")
+    assert (tmp_path / "policy.onnx").stat().st_size <= MAX_BYTES
 
 
 def test_what_cannot_be_released_is_said(folder: Path, tmp_path: Path) -> None:
