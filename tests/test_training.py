@@ -464,6 +464,14 @@ def test_what_may_change_in_a_config_takes_effect_when_a_run_goes_on(begun: Path
     assert run.resume(tmp_path, QUIET)[0].deals == 2
 
 
+@pytest.mark.parametrize("options", [[], ["--resume"]])
+def test_a_folder_in_place_of_a_config_is_told_how_its_run_goes_on(tmp_path: Path, options: list[str]) -> None:
+    """It was a run that there is not, in ``runs``, under the folder's name."""
+    done = CliRunner().invoke(app, ["train", *options, str(tmp_path)])
+    assert done.exit_code != 0
+    assert f"--resume --folder {tmp_path}" in " ".join(str(done.exception).split())
+
+
 def test_there_is_nothing_to_resume_in_an_empty_folder(tmp_path: Path) -> None:
     with pytest.raises(run.RunError, match="no run to resume"):
         run.resume(tmp_path, QUIET)

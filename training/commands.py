@@ -86,6 +86,8 @@ def train(
 
     if folder is None and config is None:
         raise InputError("name a config, such as quickstart (or --resume with a --folder)")
+    if config is not None and config not in config_names() and Path(config).is_dir():
+        raise InputError(f"{config} is a folder: expected a config, or for the run in it --resume --folder {config}")
     target = folder if folder is not None else Path("runs") / Path(config).stem  # type: ignore[arg-type]
     callbacks = [run.load_callback(named) for named in callback or []]
     with _a_run():
