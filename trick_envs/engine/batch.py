@@ -35,7 +35,7 @@ class BatchEnv(OwnArrays, Interruptible):
 
     Every ``step`` names one card in every game (or in some), for whichever seat acts there. A finished match is
     followed at once by the next one, with a seed from its own stream. The arrays below are written in place: copy what
-    you keep.
+    you keep; what is assigned to them is copied into them.
 
     Args:
         game: the game, such as ``"pepper"``.
