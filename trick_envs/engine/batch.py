@@ -195,7 +195,7 @@ class BatchEnv(OwnArrays, Interruptible):
         if (first := self._play(games, chosen)) >= 0:
             game, why = self._why_illegal(games, chosen, first)
             raise IllegalAction(f"game {game}: {why}")
-        return self._arrays.rewards, self._arrays.terminated
+        return self.rewards, self.terminated
 
     def illegal_action(self, actions: npt.ArrayLike, env_ids: npt.ArrayLike) -> tuple[int, str] | None:
         """The first of these games whose action, as of ``step``, is not legal, and why; ``None`` if all are."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
-from typing import Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -41,9 +41,9 @@ class InPlace(Generic[T]):
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
 
-    def __get__(self, instance: Any, owner: type) -> npt.NDArray[T]:
-        found: npt.NDArray[T] = vars(instance)[self._name]
-        return found
+    if TYPE_CHECKING:  # it is read from where the instance has it
+
+        def __get__(self, instance: Any, owner: type) -> npt.NDArray[T]: ...
 
     def __set__(self, instance: Any, array: npt.NDArray[T]) -> None:
         kept: npt.NDArray[T] = vars(instance).setdefault(self._name, array)
