@@ -30,6 +30,8 @@ from trick_envs.engine.observation import (
 from trick_envs.engine.state import OVER, ByteRows, Bytes, FixedStates, Floats, Reals, State, States
 from trick_envs.engine.table import left, rank, relative, suit
 
+PLACES = (1 << 48) - 1  # no place in an array is negative, or larger: what says so needs no code for Python's -1
+
 
 @kernel
 def known_cards(state: State, observer: int, seat: int) -> CardSet:
@@ -100,7 +102,7 @@ def write_observation(state: State, observer: int, out: Bytes, at: int) -> int:
     """What ``trick_envs/engine/observation.py`` lists, from ``out[at]`` on; returns where it ends."""
     n, suits, ranks = state.num_players, state.num_suits, state.num_ranks
     width = suits + ranks
-    at = begin_row(state, observer, out, at)
+    at = begin_row(state, observer, out, at) & PLACES
     table = at - n * (suits + width)
     for i in range(state.trick_size):
         card, seat = state.trick[i], state.trick_seat[i]
@@ -116,7 +118,7 @@ def write_observation(state: State, observer: int, out: Bytes, at: int) -> int:
     if state.phase != OVER:
         flags |= 1 << (phases + relative(state, state.seat, observer))
     flags |= 1 << (phases + n + relative(state, state.dealer, observer))
-    at = write_flags(flags, phases + 2 * n, out, at + n)
+    at = write_flags(flags, phases + 2 * n, out, at + n) & PLACES
 
     at = write_number(state.deal_number, out, at)
     at = write_number(max(state.num_deals - state.deal_number - 1, 0), out, at)
@@ -124,7 +126,7 @@ def write_observation(state: State, observer: int, out: Bytes, at: int) -> int:
     for _ in range(n):
         at = write_number(state.score[seat], out, at)
         seat = left(state, seat)
-    return features(state, observer, out, at)
+    return features(state, observer, out, at & PLACES)
 
 
 # In a buffer for one observation: blocks are written with a surplus (``engine/intrinsics.py``), and ``features`` that
