@@ -67,13 +67,13 @@ class Handler(BaseHTTPRequestHandler):
             server.most_at_once = max(server.most_at_once, server.at_once)
         try:
             found = server.does(number, request)
-            if callable(found):
-                found(self)
-            else:
-                self.answer(found if isinstance(found, str) else last_legal(request))
         finally:
             with server.lock:
-                server.at_once -= 1
+                server.at_once -= 1  # before the answer: who has it may send the next request at once
+        if callable(found):
+            found(self)
+        else:
+            self.answer(found if isinstance(found, str) else last_legal(request))
 
     def answer(self, text: str | None) -> None:
         usage = {"prompt_tokens": 100, "completion_tokens": 5, "total_tokens": 105}
