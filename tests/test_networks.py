@@ -488,3 +488,10 @@ def test_a_batch_without_rows_has_logits_without_rows_and_no_gradients() -> None
     assert logits.shape == (0, game.num_actions)
     assert values.shape == (0, 1)
     assert all((gradient == 0).all() for gradient in gradients_of(policy, logits, values))
+
+
+def test_the_network_computes_in_double_precision_too() -> None:
+    game = load_game("pepper")
+    layers, numbers = make_policy(game).features_extractor, torch.ones(3, game.layout.size)
+    expected = layers(numbers)
+    assert torch.allclose(layers.double()(numbers.double()), expected.double(), atol=1e-4)

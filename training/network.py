@@ -246,7 +246,7 @@ class CountedCards(torch.nn.Module):
 
     def forward(self, numbers: torch.Tensor) -> torch.Tensor:
         """``(B, suits, inputs)`` to ``(B, suits, OF_HELD * ranks)``."""
-        counted = torch.relu_(numbers @ self.first.float() + self.first_bias)
+        counted = torch.relu_(numbers @ self.first.to(numbers.dtype) + self.first_bias)
         return torch.relu_(counted @ self.second + self.second_bias)
 
 
