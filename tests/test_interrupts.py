@@ -7,6 +7,7 @@ import signal
 import sys
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import gymnasium
@@ -222,6 +223,57 @@ def test_an_interrupted_reset_without_a_seed_takes_nothing_from_the_match_that_g
             again = make("pepper", 5, raw=kind == "raw_env", num_deals=2)
             again.set_state(game.env.get_state())
             assert again.states.tobytes() == game.states().tobytes()
+
+
+@pytest.mark.parametrize(
+    ("raw", "saved_steps", "illegal", "dead_steps", "steps"),
+    [(True, 5, False, 0, 9), (True, 10**4, False, 1, 9), (False, 5, True, 1, 9), (False, 7, False, 0, 10**4)],
+)
+def test_an_interrupted_set_state_leaves_one_of_the_two_matches_whole(
+    raw: bool, saved_steps: int, illegal: bool, dead_steps: int, steps: int
+) -> None:
+    """It left a mixture of both: the next step was played in the match before, and recorded in neither."""
+
+    def begun(seed: int, steps: int) -> Any:
+        env = make("pepper", 3, raw=raw, num_deals=2)
+        env.reset(seed=seed)
+        for _ in range(steps):
+            if all(env.terminations.values()):
+                break
+            env.step(int(env.observe(env.agent_selection)["action_mask"].argmax()))
+        return env
+
+    def look(env: Any) -> Any:
+        seen = [env.observe(agent) for agent in env.possible_agents]
+        return (
+            env.states.tobytes(), env.record(), env.agent_selection, env.agents[:], {**env.rewards},
+            {**env.terminations}, {**env.truncations}, {**env._cumulative_rewards}, env._finished,
+            [(each["observation"].tobytes(), each["action_mask"].tobytes()) for each in seen],
+        )  # fmt: skip
+
+    def go_on(env: Any) -> Any:
+        if env._finished:
+            env.step(None)
+        else:
+            env.step(int(env.observe(env.agent_selection)["action_mask"].argmax()))
+        return look(env)
+
+    other = begun(1, saved_steps)
+    if illegal:
+        other.step(int(other.observe(other.agent_selection)["action_mask"].argmin()))
+    for _ in range(dead_steps):
+        other.step(None)
+    saved = other.get_state()
+    looks = [look(begun(2, steps)), look(other)]
+    afterwards = [go_on(begun(2, steps)), go_on(other)]
+    count, seen = lines_in(partial(begun(2, steps).set_state, saved)), set()
+    for at in range(0, count, max(1, count // 60)):
+        env = begun(2, steps)
+        Stop(at).during(partial(env.set_state, saved))
+        which = [look(env) == one for one in looks].index(True)
+        assert (go_on(env) == afterwards[which]) is True, at  # not thousands of letters
+        seen.add(which)
+    assert seen == {0, 1}
 
 
 def test_a_history_that_was_interrupted_anywhere_is_told_right_the_next_time() -> None:

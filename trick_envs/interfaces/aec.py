@@ -121,7 +121,8 @@ class RawEnv(OwnCopies, AECEnv[str, Observation, int | None]):
         self._bind()
 
     _maker = "raw_env"
-    _complete = True  # whether the last step or reset has run to its end
+    _complete = True  # whether the last step, reset or set_state has run to its end
+    _taken_up: tuple[Match, bool, int] | None = None  # what everything is to follow from, while it does not
     _finished = True  # no match is going on: only dead steps are left, or none
     _illegal = False  # the match was ended by an illegal action
     _ends_by_illegal = False  # whether it can be
@@ -167,11 +168,15 @@ class RawEnv(OwnCopies, AECEnv[str, Observation, int | None]):
             seed = self._match.next_seed
         else:
             seed = fresh_seed()
-        match = Match(self.game, seed, given, self.reward)
+        self._take_up(Match(self.game, seed, given, self.reward))
+        self._has_updated = True
+
+    def _take_up(self, match: Match, illegal: bool = False, dead_steps: int = 0) -> None:
+        """Goes on with another match: whole, or, if that stops before it has begun, not at all."""
         try:
             self._complete = False
-            self._begin(match)
-            self._complete = self._has_updated = True
+            self._taken_up = match, illegal, dead_steps
+            self._recover()
         except BaseException:
             self._recover()
             raise
@@ -221,8 +226,11 @@ class RawEnv(OwnCopies, AECEnv[str, Observation, int | None]):
 
         The match, the seats that have made their dead step and an illegal end change at once, or not at all.
         """
-        if self._match is not None:
-            self._resume(self._match, self._illegal, len(self.possible_agents) - len(self.agents))
+        if self._taken_up is None and self._match is not None:
+            self._taken_up = self._match, self._illegal, len(self.possible_agents) - len(self.agents)
+        if self._taken_up is not None:
+            self._resume(*self._taken_up)
+        self._taken_up = None
         self._complete = True
 
     def _dead_step(self, action: Action) -> None:
@@ -423,7 +431,7 @@ class RawEnv(OwnCopies, AECEnv[str, Observation, int | None]):
             self._check_extra(extra, match)
         except ValueError as error:
             raise InputError(f"set_state: {error}") from None
-        self._resume(match, **extra)
+        self._take_up(match, **extra)
 
     # --- inside --------------------------------------------------------------------------------------------------
 
@@ -462,7 +470,7 @@ class RawEnv(OwnCopies, AECEnv[str, Observation, int | None]):
 
     def _end_by_illegal(self, agent: str) -> None:
         """Ends the match because of an illegal action: its agent gets -1, the others 0, all terminate and truncate."""
-        self._complete, self._illegal = False, True
+        self._illegal = True
         self.terminations = dict.fromkeys(self.agents, True)
         self.truncations = dict.fromkeys(self.agents, True)
         self.rewards = dict.fromkeys(self.agents, 0.0)
@@ -472,7 +480,6 @@ class RawEnv(OwnCopies, AECEnv[str, Observation, int | None]):
         self._deads_step_first()
         self._finished = True
         self._observe_play, self._observe = self._observe, self._observe_without_mask
-        self._complete = True
 
     def __getstate__(self) -> dict[str, Any]:
         kept = {name: value for name, value in self.__dict__.items() if name not in _NOT_PICKLED}
@@ -506,5 +513,5 @@ for _name in _ONLY_AFTER_RESET:
 
 # "_bind" and "_begin" make them
 _NOT_PICKLED = frozenset(
-    {"_match", "_states", "_play", "_observe", "_observe_position", "_observe_play", "_scratch", "_recall"}
+    {"_match", "_states", "_play", "_observe", "_observe_position", "_observe_play", "_scratch", "_recall", "_taken_up"}
 )

@@ -41,7 +41,9 @@ class Env(RawEnv):
 
     def _refuse(self, action: int) -> None:
         EnvLogger.warn_on_illegal_move()
+        self._complete = False
         self._end_by_illegal(self.agent_selection)
+        self._complete = True
 
     def _number(self, action: object) -> int:
         number = super()._number(action)
