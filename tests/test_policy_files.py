@@ -572,6 +572,30 @@ HOSTILE: dict[str, tuple[Callable[[], Any], str]] = {
         ),
         "brings no numbers together",
     ),
+    # what onnxruntime ends the whole program for
+    **{
+        f"{name} of nothing": (
+            lambda node_of_nothing=node_of_nothing, given=given: model(
+                node_of_nothing,
+                node("ReduceMax", "x", "most", keepdims=0),
+                node("Mul", "most zero", "nil"),
+                node("Add", "likes nil", "liked"),
+                LOGITS,
+                VALUE,
+                constants={key: np.ones(shape, np.float32) for key, shape in given.items()},
+            ),
+            "brings no numbers together",
+        )
+        for name, node_of_nothing, given in [
+            ("a norm", node("InstanceNormalization", "a s s", "x"), {"a": (1, 4, 0), "s": (4,)}),
+            ("inputs", node("GRU", "a w r", "x h", hidden_size=3), {"a": (2, 1, 0), "w": (1, 9, 0), "r": (1, 9, 3)}),
+            ("steps", node("GRU", "a w r", "x h", hidden_size=3), {"a": (0, 1, 4), "w": (1, 9, 4), "r": (1, 9, 3)}),
+            ("rows", node("LSTM", "a w r", "x h", hidden_size=3), {"a": (2, 0, 4), "w": (1, 12, 4), "r": (1, 12, 3)}),
+            ("a product", node("MatMul", "a w", "x"), {"a": (2, 0), "w": (0, 2)}),
+            ("a window", node("Conv", "a w", "x"), {"a": (1, 0, 4), "w": (1, 0, 2)}),
+            ("the highest", node("Hardmax", "a", "x"), {"a": (2, 0)}),
+        ]
+    },
     "less than no rows": (
         lambda: model(
             node("Shape", "observation", "both"),

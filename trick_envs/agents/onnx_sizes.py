@@ -151,6 +151,8 @@ class _Step:
         if rule is None:
             random = self.node.kind.startswith("Random") or self.node.kind in ("Bernoulli", "Multinomial")
             raise self.refused("draws random numbers" if random else "is an operator that no policy needs")
+        if self.node.kind not in _OF_ANY_LENGTH and any(one is not None and 0 in one.shape for one in self.inputs):
+            raise self.refused("brings no numbers together")  # there onnxruntime ends whole programs
         try:
             found = [Value(tuple(shape)) for shape in rule(self)]
         except GraphError:
@@ -417,16 +419,10 @@ def _recurrent(step: _Step) -> Any:
     return [(time, directions, rows, hidden), state, state]
 
 
-def _some(step: _Step) -> Shape:
-    """The shape of what is brought together: of no numbers, onnxruntime makes tensors of other shapes."""
-    if 0 in step.shape():
-        raise step.refused("brings no numbers together")
-    return step.shape()
-
-
 def _reduce(step: _Step) -> Any:
-    shape = _some(step)
-    axes = step.list_of("axes", 1)
+    shape, axes = step.shape(), step.list_of("axes", 1)
+    if 0 in shape:  # onnxruntime makes tensors of other shapes; the list of axes may be empty
+        raise step.refused("brings no numbers together")
     if not axes:
         axes = [] if step.flag("noop_with_empty_axes") else list(range(len(shape)))
     gone, keep = {_axis(one, len(shape)) for one in axes}, step.flag("keepdims", 1)
@@ -434,7 +430,7 @@ def _reduce(step: _Step) -> Any:
 
 
 def _best(step: _Step) -> Any:
-    shape = _some(step)
+    shape = step.shape()
     gone, keep = step.axis(0, len(shape)), step.flag("keepdims", 1)
     return [[1 if k == gone else one for k, one in enumerate(shape) if keep or k != gone]]
 
@@ -644,6 +640,10 @@ _JOINING = (
 )
 _WHOLE = "And ArgMax ArgMin Equal Greater GreaterOrEqual IsInf IsNaN Less LessOrEqual Not Or Shape Size Xor"
 _REDUCING = "L1 L2 LogSum LogSumExp Max Mean Min Prod Sum SumSquare"
+_MOVING = (
+    "Cast CastLike Concat Constant ConstantOfShape Expand Flatten Gather GatherElements GatherND Identity Pad Range "
+    "Reshape Shape Size Slice Split Squeeze Tile Transpose Unsqueeze"
+)
 _RULES: dict[str, Rule] = {
     **dict.fromkeys(_ELEMENTWISE.split(), _same),
     **dict.fromkeys(_JOINING.split(), _joined),
@@ -684,6 +684,7 @@ _RULES: dict[str, Rule] = {
     "Transpose": _transpose,
     "Unsqueeze": _unsqueeze,
 }
+_OF_ANY_LENGTH = {*_MOVING.split(), *_JOINING.split(), *(f"Reduce{kind}" for kind in _REDUCING.split())}  # also of 0
 
 # --- the integers that some operators write ---------------------------------------------------------------------------
 
