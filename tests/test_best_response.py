@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
 import torch
 
@@ -273,6 +274,33 @@ def test_a_run_can_start_with_the_weights_of_another(
     ):
         with pytest.raises(run.RunError, match=expected):
             run.train(RunConfig.model_validate({**SMALL, **change}), tmp_path / "never", QUIET)
+    assert not (tmp_path / "never").exists()
+
+
+@pytest.mark.parametrize("weight", [np.nan, np.inf, 3e38, -1e5])
+@pytest.mark.parametrize("name", ["policy.zip", "policy.onnx"])
+def test_no_run_starts_with_weights_that_nothing_can_be_learned_from(
+    finished: Path, tmp_path: Path, name: str, weight: float
+) -> None:
+    """A file may play with other numbers than those that have the names of the network's weights."""
+    path = tmp_path / name
+    if name == "policy.zip":
+        begun = first_model({**SMALL, "init_from": str(finished / name)})
+        with torch.no_grad():
+            next(begun.policy.parameters()).fill_(weight)
+        begun.save(path)
+    else:
+        held = onnx.load(str(finished / name))
+        for k, one in enumerate([each for each in held.graph.initializer if each.name.endswith(".weight")]):
+            array = onnx.numpy_helper.to_array(one)
+            held.graph.initializer.append(onnx.numpy_helper.from_array(array, f"own{k}"))
+            for node in held.graph.node:
+                node.input[:] = [f"own{k}" if each == one.name else each for each in node.input]
+            one.CopyFrom(onnx.numpy_helper.from_array(np.full_like(array, weight), one.name))
+        onnx.save(held, str(path))
+        make_agent(str(path), load_game("donguri", num_players=3))  # it plays
+    with pytest.raises(run.RunError, match=f"init_from: .*{name}: expected weights from -10,000 to 10,000 in its "):
+        run.train(RunConfig.model_validate({**SMALL, "init_from": str(path)}), tmp_path / "never", QUIET)
     assert not (tmp_path / "never").exists()
 
 

@@ -18,6 +18,8 @@ from trick_envs.agents.pretrained import PRETRAINED, pretrained_policy
 from trick_envs.engine.game import Game
 from trick_envs.errors import InputError
 
+LARGEST = 10_000  # weight: learning with numbers that are much larger, or none, ends in what is no number
+
 
 def initial_file(init_from: str, game: Game) -> Path:
     """The file that ``init_from`` in a config means.
@@ -61,18 +63,21 @@ def load_initial(model: Any, init_from: str, game: Game) -> None:
     """
     path = initial_file(init_from, game)
     if path.suffix == ".onnx":
-        PolicyAgent(path, game)  # says what is wrong if it is for another game
-        _load_weights(model.policy, path, init_from)
-        return
-    try:
-        model.set_parameters(str(path), device=model.device)
-    except Exception:  # a damaged zip, or what it holds, has many errors
-        raise InputError(f"init_from: {init_from} is not a policy.zip of this game and this network") from None
+        checked = PolicyAgent(path, game)  # says what is wrong if it is for another game
+        _load_weights(model.policy, checked.content, init_from)
+    else:
+        try:
+            model.set_parameters(str(path), device=model.device)
+        except Exception:  # a damaged zip, or what it holds, has many errors
+            raise InputError(f"init_from: {init_from} is not a policy.zip of this game and this network") from None
+    for name, parameter in model.policy.named_parameters():
+        if not (parameter.abs() <= LARGEST).all():
+            raise InputError(f"init_from: {init_from}: expected weights from {-LARGEST:,} to {LARGEST:,} in its {name}")
 
 
-def _load_weights(policy: torch.nn.Module, path: Path, init_from: str) -> None:
+def _load_weights(policy: torch.nn.Module, content: bytes, init_from: str) -> None:
     """The weights of a policy file, which have the names of the network's (``export_policy`` keeps them)."""
-    held = {one.name: numpy_helper.to_array(one) for one in onnx.load(str(path)).graph.initializer}
+    held = {one.name: numpy_helper.to_array(one) for one in onnx.load_from_string(content).graph.initializer}
     layers: Any = policy.features_extractor
     shared: dict[torch.nn.Parameter, list[str]] = {}  # all names of each: policy and value share their first layers
     for name, parameter in policy.named_parameters(remove_duplicate=False):

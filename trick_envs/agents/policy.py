@@ -192,6 +192,7 @@ class PolicyAgent(OwnCopies):
         name: what it is called.
         observation: what it sees, as its file says: ``"position"`` or ``"history"``.
         metadata: of the file.
+        content: what the file holds.
 
     Args:
         path: the file.
@@ -216,17 +217,17 @@ class PolicyAgent(OwnCopies):
         name: str = "",
         content: bytes | None = None,
     ) -> None:
-        self._content = read_policy_file(path) if content is None else content
+        self.content = read_policy_file(path) if content is None else content
         self.name = f"{name or path}{':sample' if sample else ''}"
         self._sample, self._num_actions = sample, checked_game(game).num_actions
         self.seed(seed)
         try:
-            graph = read_graph(self._content)
+            graph = read_graph(self.content)
             self.metadata = _metadata(graph)
             self.observation = self._observation(path, game)
             self._size = layout_of(game, self.observation).size
             self._rows_at_once = _rows_at_once(graph, game, self._size)
-            self._session = _session(self._content)
+            self._session = _session(self.content)
             self._try(game)
         except (GraphError, PolicyError) as error:
             raise InputError(f"{path}: not a policy of trick_envs: {error}") from error
@@ -350,4 +351,4 @@ class PolicyAgent(OwnCopies):
 
     def __setstate__(self, state: dict[str, Any]) -> None:  # a session cannot be copied: there is a new one
         self.__dict__.update(state)
-        self._session = _session(self._content)
+        self._session = _session(self.content)
