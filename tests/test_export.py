@@ -428,6 +428,12 @@ class Careless(nn.Linear):
         (lambda: OfBatch(lambda x: x.double()), r"returns torch\.float64 and torch\.float32, not torch\.float32"),
         (lambda: Careless(SIZE, ACTIONS), "changes what it is given"),
         (lambda: nn.Linear(SIZE, ACTIONS, device="meta"), "weights without numbers"),
+        (
+            lambda: OfBatch(lambda x: torch.stack([*x])),
+            r"the module cannot become .* any number of rows.*\(not a policy",
+        ),
+        (lambda: OfBatch(lambda x: x + torch.zeros(len(x), ACTIONS)), "any number of rows"),
+        (lambda: OfBatch(lambda x: x if len(x) < 100 else -x), "any number of rows"),
     ],
 )
 def test_a_module_that_does_not_fit_is_a_clear_error_and_no_file(module, message, tmp_path):

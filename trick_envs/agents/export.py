@@ -98,7 +98,14 @@ def export_policy(policy: Any, game: Any, path: str | os.PathLike[str], run: dic
         model = _to_onnx(network, played, size)
     onnx.helper.set_model_props(model, {METADATA_KEY: about})
     content = model.SerializeToString()
-    found = PolicyAgent(target, played, content=content).evaluate(observations, masks)
+    try:
+        agent = PolicyAgent(target, played, content=content)
+    except InputError as error:
+        raise InputError(
+            "the module cannot become a policy file: expected one that does the same with any number of rows, without "
+            f"len(), loops or branches that hang on it ({str(error).removeprefix(f'{target}: ')})"
+        ) from None
+    found = agent.evaluate(observations, masks)
     _same("the exported file's", found, expected, masks, "from the module's")
     with replacing(target) as temporary:
         temporary.write_bytes(content)
