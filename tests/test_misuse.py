@@ -770,6 +770,44 @@ def test_a_number_of_no_card_is_told_so(action: Any) -> None:
         assert game.position() == before
 
 
+@pytest.mark.parametrize("interface", ["batch", "vector"])
+def test_a_number_beyond_all_others_is_told_as_it_was_given(interface: str) -> None:
+    """It had become a negative one."""
+    game = Single(interface)
+    before = game.position()
+    with pytest.raises(IllegalAction, match=f"{2**63 + 1} is no card"):
+        game.env.step(np.array([2**63 + 1], np.uint64))
+    assert game.position() == before
+
+
+@pytest.mark.parametrize("interface", ["batch", "vector", "sb3"])
+@pytest.mark.parametrize("one", [np.array(True), np.zeros(1, np.bool_)[0]], ids=["array", "scalar"])
+def test_truth_values_in_a_list_are_no_actions(interface: str, one: Any) -> None:
+    game = Single(interface)
+    with pytest.raises(InvalidAction):
+        game.env.step([one])
+
+
+@pytest.mark.parametrize(
+    "games",
+    [
+        [0, True], [False, 1], np.array([False, True]), [0.0, 1.0], np.ma.array([0, 1], mask=[True, False]),
+        bytearray(b"\0\1"), memoryview(b"\0\1"), [[0], [1]], [1, 0], [0, 0], [0, 2], "01", None,
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_games_are_named_by_whole_numbers_like_actions(games: Any) -> None:
+    batch = BatchEnv("pepper", 2, 3)
+    batch.reset(seed=1)
+    before, actions = batch.states.tobytes(), batch.action_masks.argmax(axis=1)
+    if games is not None:  # all of them
+        with pytest.raises(ValueError, match="env_ids: expected ascending whole numbers of 0 to 1, not "):
+            batch.step(actions, games)
+        assert batch.states.tobytes() == before
+    batch.step(actions, [0, np.int64(1)])
+    assert batch.states.tobytes() != before
+
+
 # --- seats and games that are not there -----------------------------------------------------------------------------
 
 
@@ -879,6 +917,27 @@ def test_a_copy_with_read_only_arrays_plays_on_like_its_original(kind: str, obse
         game.takes(game.legal())
         twin.takes(twin.legal())
         assert twin.position() == game.position()
+
+
+@pytest.mark.parametrize("observation", ["position", "history"])
+@pytest.mark.parametrize("kind", INTERFACES)
+def test_copies_of_a_pickle_share_no_memory_that_could_be_written(kind: str, observation: str) -> None:
+    """They wrote into its buffers, which were their original's, or one another's."""
+    if observation == "history" and kind == "match":
+        return
+    game = Single(kind, **({} if kind == "match" else {"observation": observation}))
+    if kind == "sb3":
+        game.env = game.env.venv  # its monitor cannot be pickled
+    buffers: list[Any] = []
+    data = pickle.dumps(game.env, protocol=5, buffer_callback=buffers.append)
+    store, games = [bytearray(each.raw()) for each in buffers], [game, *(copy.copy(game) for _ in range(3))]
+    for each, memory in zip(games[1:], (buffers, store, store), strict=True):
+        each.env = pickle.loads(data, buffers=memory)
+    for moved in (0, 2, 1):
+        before = [each.position() for each in games]
+        games[moved].takes(games[moved].legal())
+        after = [each.position() for each in games]
+        assert [one == other for one, other in zip(before, after, strict=True)] == [k != moved for k in range(4)]
 
 
 @pytest.mark.parametrize("how", [copy.copy, copy.deepcopy])

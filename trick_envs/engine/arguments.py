@@ -59,7 +59,7 @@ def action_number(action: Any) -> int:
     """
     if type(action) is int or (isinstance(action, np.integer) and not isinstance(action, np.timedelta64)):
         return int(action)
-    array = _whole_numbers(action)
+    array = whole_numbers(action)
     if array is None or array.size != 1:
         raise InvalidAction(f"action: expected one whole number, such as 3 or np.array([3]), not {shown(action)}")
     return int(array.item())
@@ -76,22 +76,33 @@ def action_numbers(actions: npt.ArrayLike, count: int, whose: str = "actions") -
     Raises:
         InvalidAction: if they are not.
     """
-    array = _whole_numbers(actions)
+    array = whole_numbers(actions)
     if array is None or array.shape != (count,):
         raise InvalidAction(f"{whose}: expected {count} whole numbers, shape ({count},), not {_described(actions)}")
+    if array.dtype == np.uint64 and (most := int(array.max(initial=0))) >> 63:  # it would become another number
+        raise InvalidAction(f"{whose}: {most} is no card")
     return np.array(array, np.int64)
 
 
-def _whole_numbers(given: Any) -> npt.NDArray[np.integer] | None:
-    """As an array, if it holds nothing else: no truth values in a list, no bytes of a text, nothing that is masked."""
+def whole_numbers(given: Any) -> npt.NDArray[np.integer] | None:
+    """As an array, if it holds nothing else: no truth values in a list, no bytes of a text, nothing that is masked.
+
+    ``None`` if it does.
+    """
     if type(given) is np.ndarray:  # what a loop hands over, step by step
         return given if given.dtype.kind in "iu" else None
-    if isinstance(given, (list, tuple)) and any(isinstance(one, (bool, np.bool_)) for one in given):
+    if isinstance(given, (list, tuple)) and any(isinstance(one, bool) or _of_truth(one) for one in given):
         return None
     if isinstance(given, (bytes, bytearray, memoryview)) or np.ma.is_masked(given):
         return None
     array = _array(given)
     return array if array is not None and array.dtype.kind in "iu" else None
+
+
+def _of_truth(one: Any) -> bool:
+    """Whether it is a truth value of a library, an array or a tensor."""
+    kind = getattr(one, "dtype", None)
+    return kind.kind == "b" if isinstance(kind, np.dtype) else "bool" in str(kind)
 
 
 def _array(given: Any) -> npt.NDArray[Any] | None:
@@ -141,7 +152,7 @@ def seat_numbers(seats: npt.ArrayLike, players: int, count: int) -> npt.NDArray[
     Raises:
         ValueError: if there is no such seat.
     """
-    array = _whole_numbers(seats)
+    array = whole_numbers(seats)
     if array is None or array.shape not in ((), (count,)) or not ((array >= 0) & (array < players)).all():
         raise InputError(f"seats: expected seats of 0 to {players - 1}, one or {count}, not {shown(seats)}")
     return np.broadcast_to(array, (count,)).astype(np.int64)

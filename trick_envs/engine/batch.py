@@ -13,7 +13,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trick_envs.engine.arguments import MOST_GAMES, action_numbers, reward_mode, seat_number, seat_numbers, whole_number
+from trick_envs.engine.arguments import (
+    MOST_GAMES,
+    action_numbers,
+    reward_mode,
+    seat_number,
+    seat_numbers,
+    whole_number,
+    whole_numbers,
+)
 from trick_envs.engine.build.kernels import MOST_RECORDS
 from trick_envs.engine.copies import InPlace, OwnArrays
 from trick_envs.engine.game import Game
@@ -327,9 +335,9 @@ class BatchEnv(OwnArrays, Interruptible):
     _pool: tuple[int, ThreadPoolExecutor] | None = None
 
     def _checked_rows(self, env_ids: npt.ArrayLike) -> npt.NDArray[np.int64]:
-        games = np.asarray(env_ids)
-        inside = games.ndim == 1 and games.dtype.kind in "iu" and ((games >= 0) & (games < self.num_envs)).all()
-        if not inside or (games[1:] <= games[:-1]).any():
+        games = whole_numbers(env_ids)
+        inside = games is not None and games.ndim == 1 and ((games >= 0) & (games < self.num_envs)).all()
+        if games is None or not inside or (games[1:] <= games[:-1]).any():
             raise InputError(
                 f"env_ids: expected ascending whole numbers of 0 to {self.num_envs - 1}, not {shown(env_ids)}"
             )

@@ -22,15 +22,15 @@ class OwnCopies:
 
 
 class OwnArrays:
-    """An object that writes into its arrays: in a pickle whose buffers cannot be written, they are copied.
+    """An object that writes into its arrays: a copy has its own, whatever memory a pickle's buffers lie in.
 
-    Ray's object store and whatever maps pickles from shared memory give such buffers (pickle protocol 5).
+    Those of protocol 5 may be the original's, or another copy's; from Ray's object store, they cannot be written.
     """
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         copies: dict[int, Any] = {}  # what was one array stays one
         for name, value in state.items():
-            if isinstance(value, np.ndarray) and not value.flags.writeable:
+            if isinstance(value, np.ndarray):
                 value = copies.setdefault(id(value), value.copy())
             self.__dict__[name] = value
 
