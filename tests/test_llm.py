@@ -291,6 +291,42 @@ def test_the_key_comes_from_the_named_variable_and_is_nowhere_else(server, monke
         agent_of(server, "key=MY_KEY")
 
 
+@pytest.mark.parametrize("status", [200, 401, 500])
+def test_a_message_has_no_part_of_the_key_wherever_it_is_cut_off(server, monkeypatch, status):
+    """Nor where the variable is gone meanwhile."""
+    monkeypatch.setenv("MY_KEY", SECRET)
+    agent, table = agent_of(server, "key=MY_KEY&attempts=1"), games(1)
+    for padding in (220, 230, 240, 250, 260, 270, 280, 370, 380, 0):
+        if padding == 0:
+            monkeypatch.delenv("MY_KEY")
+        body = json.dumps({"error": {"message": "." * padding + f"Bearer {SECRET}"}})
+        server.does = lambda number, request, body=body: fails(status, body)
+        with pytest.raises(LLMError, match=r"Bearer \*\*\*|\.\.\.") as error:
+            act(agent, table)
+        assert "sk" not in str(error.value)
+
+
+@pytest.mark.parametrize("shown", ["sk/a+b=c%", r"sk\/a+b=c%", "sk%2Fa%2Bb%3Dc%25", "sk/a%2Bb%3Dc%25"])
+def test_a_key_is_also_found_in_other_letters(server, monkeypatch, shown):
+    monkeypatch.setenv("MY_KEY", "sk/a+b=c%")
+    server.does = lambda number, request: f"your key is {shown}!" if number == 0 else None
+    agent = agent_of(server, "key=MY_KEY")
+    act(agent, games(1))
+    assert server.requests[1]["messages"][2]["content"] == "your key is ***!"
+
+
+@pytest.mark.parametrize("sign", ["\n", "\r\n", "\t", "\x1b", "\x7f", "é", "\u200b", "\udcff"])
+def test_a_key_that_can_be_no_header_is_refused_and_not_shown(server, monkeypatch, sign):
+    monkeypatch.setenv("MY_KEY", f"\n{SECRET} \n")  # a file ends so
+    agent = agent_of(server, "key=MY_KEY")
+    monkeypatch.setenv("MY_KEY", SECRET + sign + SECRET)
+    for ask in (lambda: agent_of(server, "key=MY_KEY"), lambda: act(agent, games(1))):
+        with pytest.raises(InputError, match="environment variable MY_KEY has a line break, a control") as error:
+            ask()
+        assert SECRET not in str(error.value)
+    assert not server.requests
+
+
 @pytest.mark.parametrize(
     ("spec", "told"),
     [

@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import numpy as np
 
@@ -28,7 +29,7 @@ from trick_envs.engine.deal import Deal
 from trick_envs.engine.game import Game
 from trick_envs.engine.history import HIDDEN_CARD, Events, Recall
 from trick_envs.engine.state import OVER, States
-from trick_envs.errors import InputError, MissingExtraError, in_a_line, one_line
+from trick_envs.errors import InputError, MissingExtraError, one_line
 from trick_envs.view.answer import parse_answer
 from trick_envs.view.reader import plain, position_text, rules_text
 
@@ -321,7 +322,7 @@ class LLMAgent(OwnCopies):
             try:
                 return {**self._read(request), "seconds": round(time.monotonic() - began, 3)}
             except _InPassing as error:
-                said = self._without_key(str(error))
+                said = str(error)
                 if attempt + 1 < own.attempts:
                     stopped.wait(min(max(own.pause * 2**attempt, error.wait), LONGEST_PAUSE))
         raise LLMError(f"{self.name}: no answer after {own.attempts} attempts, the last: {said}")
@@ -340,27 +341,27 @@ class LLMAgent(OwnCopies):
                     if time.monotonic() > deadline:
                         raise _InPassing(f"no whole response within {self.settings.timeout:g} seconds")
         except openai.APIStatusError as error:
-            told = f"status {error.status_code}: {one_line(str(error))}"
+            told = f"status {error.status_code}: {self._told(str(error))}"
             if error.status_code in _SEND_AGAIN or error.status_code >= 500:
                 raise _InPassing(told, _retry_after(error.response.headers)) from None
-            raise LLMError(self._without_key(f"{self.name}: {told}")) from None
+            raise LLMError(f"{self.name}: {told}") from None
         except openai.APITimeoutError:
             raise _InPassing(f"nothing within {self.settings.timeout:g} seconds") from None
         except openai.OpenAIError as error:
-            raise _InPassing(one_line(f"{error}: {error.__cause__}" if error.__cause__ else str(error))) from None
+            raise _InPassing(self._told(f"{error}: {error.__cause__}" if error.__cause__ else str(error))) from None
         except OSError as error:
-            raise _InPassing(one_line(str(error))) from None
+            raise _InPassing(self._told(str(error))) from None
         except Exception as error:
             if type(error).__module__.partition(".")[0] not in ("httpx", "httpx2", "httpcore", "httpcore2", "h11"):
                 raise
-            raise _InPassing(in_a_line(error)) from None
+            raise _InPassing(f"{type(error).__name__}: {self._told(str(error))}") from None
         try:
             content = json.loads(body)
             answer = content["choices"][0]["message"].get("content")
             usage = content.get("usage") or {}
             tokens = {name: int(usage.get(name) or 0) for name in ("prompt_tokens", "completion_tokens")}
         except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError):
-            shown = one_line(body[:400].decode(errors="replace"))
+            shown = self._told(body.decode(errors="replace"))
             raise _InPassing(f"a response that is no chat completion: {shown!r}") from None
         text = answer if isinstance(answer, str) else ""
         return {"answer": self._without_key(text.encode(errors="replace").decode()), **tokens}
@@ -381,11 +382,23 @@ class LLMAgent(OwnCopies):
         key = os.environ.get(self.settings.key, "").strip()
         if not key:
             raise InputError(f"{self.name}: the environment variable {self.settings.key} is not set: it holds the key")
+        if not (key.isascii() and key.isprintable()):  # it would be no header, and the error would show it
+            raise InputError(
+                f"{self.name}: the key in the environment variable {self.settings.key} has a line break, a control "
+                "character or a letter outside ASCII: expected the key alone"
+            )
         return key
 
+    def _told(self, text: str) -> str:
+        """What others have written, as it may stand in a message: cut off only where the key is out of it."""
+        return one_line(self._without_key(text))
+
     def _without_key(self, text: str) -> str:
-        key = os.environ.get(self.settings.key, "").strip() if self.settings.key else ""
-        return text.replace(key, "***") if key else text
+        if self.settings.key and self._opened is not None:
+            key = self._opened.api_key  # as it was sent, whatever the variable says now
+            for written in {key, quote(key), quote(key, safe=""), key.replace("/", r"\/"), json.dumps(key)[1:-1]}:
+                text = text.replace(written, "***")
+        return text
 
     # --- what is kept ---------------------------------------------------------------------------------------------
 
