@@ -232,6 +232,14 @@ def flood(handler: Handler) -> None:
         handler.wfile.write(b"x" * 65536)
 
 
+@pytest.mark.parametrize("tokens", ["1e999", "-1e999", "NaN", "-5", "1" + "0" * 4200, '"many"', "[1]"])
+def test_what_is_no_count_of_tokens_is_no_chat_completion(server, tokens):
+    body = f'{{"choices": [{{"message": {{"content": "hm"}}}}], "usage": {{"prompt_tokens": {tokens}}}}}'
+    server.does = lambda number, request: fails(200, body)
+    with pytest.raises(LLMError, match=r"a response that is no chat completion: '.*prompt_tokens"):
+        act(agent_of(server, "attempts=1"), games(1))
+
+
 @pytest.mark.parametrize(
     "failure",
     [

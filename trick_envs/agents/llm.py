@@ -37,6 +37,7 @@ PREFIX = "llm:"
 FOLDER = "TRICK_ENVS_LLM_FOLDER"  # the environment variable that says in which folder ``FILE`` is written
 FILE = "llm.jsonl"
 MOST_BYTES = 1_000_000  # of a response
+MOST_TOKENS = 10**12  # of a request: more is no count
 LONGEST_PAUSE = 60.0  # seconds before a request is sent again
 _SPEC = re.compile(r"llm:(?P<model>.+?)@(?P<url>https?://[^\s?#]+)(?:\?(?P<rest>\S*))?", re.IGNORECASE)
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
@@ -360,7 +361,9 @@ class LLMAgent(OwnCopies):
             answer = content["choices"][0]["message"].get("content")
             usage = content.get("usage") or {}
             tokens = {name: int(usage.get(name) or 0) for name in ("prompt_tokens", "completion_tokens")}
-        except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError):
+            if not all(0 <= count <= MOST_TOKENS for count in tokens.values()):
+                raise InputError("no counts of tokens")
+        except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError, OverflowError):
             shown = self._told(body.decode(errors="replace"))
             raise _InPassing(f"a response that is no chat completion: {shown!r}") from None
         text = answer if isinstance(answer, str) else ""
