@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import copy
 import json
+import os
 import pickle
+import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -272,6 +276,41 @@ def test_what_a_server_refuses_is_not_sent_again_and_ends_the_other_requests(ser
     assert len(server.requests) == 1
 
 
+@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="needs signals")
+def test_ctrl_c_waits_for_no_answer_and_the_player_plays_on(server):
+    table, agent, goes_on = games(2), agent_of(server, "concurrency=1&timeout=300"), threading.Event()
+
+    def interrupts(number: int, request: dict[str, Any]) -> None:
+        if number == 0:
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+            goes_on.wait(20)
+
+    server.does = interrupts
+    with pytest.raises(KeyboardInterrupt):
+        act(agent, table)
+    assert server.at_once == len(server.requests) == 1
+    goes_on.set()
+    assert act(agent, table).tolist() == last_cards(table)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs signals")
+def test_a_command_ends_with_ctrl_c_whatever_the_server_does(server, tmp_path):
+    asked, goes_on = threading.Event(), threading.Event()
+    server.does = lambda number, request: (asked.set(), goes_on.wait(300))[0]
+    arguments = ["evaluate", f"{server.spec}?timeout=300", "random", "--game", "zaraba22", "--deals", "2"]
+    command = [sys.executable, "-m", "trick_envs.cli", *arguments, "--folder", str(tmp_path)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    try:
+        assert asked.wait(120)
+        process.send_signal(signal.SIGINT)
+        told, _ = process.communicate(timeout=60)
+    finally:
+        process.kill()
+        goes_on.set()
+    assert process.returncode == 130
+    assert "stopped; finished deals are saved" in told
+
+
 def test_the_key_comes_from_the_named_variable_and_is_nowhere_else(server, monkeypatch, tmp_path):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-another-key")
     act(agent_of(server), games(1))
@@ -416,9 +455,6 @@ def test_a_model_plays_in_environments_and_its_copies_play_on(server):
 
 
 def test_nothing_of_this_is_needed_to_import_the_package():
-    import subprocess
-    import sys
-
     code = "import sys, trick_envs, trick_envs.agents.llm, trick_envs.interfaces.text; print('openai' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "False"
 

@@ -13,10 +13,10 @@ import re
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 from urllib.parse import quote
 
@@ -248,25 +248,37 @@ class LLMAgent(OwnCopies):
                 events = None if plays is None else recalled(self.game, own, plays[i])
                 alike.setdefault((position_text(self.game, own, None, events), float(draws[i])), []).append(i)
         kept, stopped = self._kept(), threading.Event()
+        questions, found = SimpleQueue[Any](), SimpleQueue[tuple[list[int], int | BaseException]]()
 
-        def decide(told: str, draw: float, row: int) -> int:
-            try:
-                return self._decide(told, np.flatnonzero(action_masks[row]).tolist(), draw, kept, stopped)
-            except _Stopped:
-                return -1  # which nobody takes: what has stopped it is raised
-            except BaseException:
-                stopped.set()  # here, before this thread takes another question
-                raise
+        def decide() -> None:
+            for (told, draw), rows in iter(questions.get, None):
+                legal = np.flatnonzero(action_masks[rows[0]]).tolist()
+                try:
+                    found.put((rows, self._decide(told, legal, draw, kept, stopped)))
+                except _Stopped:
+                    return  # what has stopped it is raised
+                except BaseException as error:
+                    found.put((rows, error))
+                    stopped.set()  # here, before this thread takes another question
 
-        with ThreadPoolExecutor(self.settings.concurrency) as pool:
-            futures = {pool.submit(decide, *question, rows[0]): rows for question, rows in alike.items()}
-            try:
-                for future in as_completed(futures):
-                    actions[futures[future]] = future.result()
-            except BaseException:
-                stopped.set()
-                pool.shutdown(wait=False, cancel_futures=True)
-                raise
+        count = min(self.settings.concurrency, len(alike))
+        threads = [threading.Thread(target=decide, daemon=True) for _ in range(count)]  # Python ends without them
+        for question in (*alike.items(), *[None] * count):
+            questions.put(question)
+        try:
+            for thread in threads:
+                thread.start()
+            for _ in alike:
+                rows, card = found.get()
+                if isinstance(card, BaseException):
+                    raise card
+                actions[rows] = card
+        except BaseException as error:
+            stopped.set()
+            if isinstance(error, Exception):  # answers that are on their way are paid; after Ctrl-C nobody waits
+                for thread in filter(threading.Thread.is_alive, threads):
+                    thread.join()
+            raise
         return actions
 
     def _decide(self, told: str, legal: list[int], draw: float, kept: _Kept, stopped: threading.Event) -> int:
