@@ -141,6 +141,12 @@ def test_arguments_reach_the_program_and_the_timeout_does_not(program):
     agent.close()
 
 
+def test_a_program_may_have_as_long_as_python_can_wait(program):
+    agent = program(READY + "say(type='card', card=message['legal'][0])", f"?timeout={threading.TIMEOUT_MAX}")
+    assert first_question(agent).shape == (1,)
+    agent.close()
+
+
 def test_a_program_is_kept_from_question_to_question_and_ended_with_its_player(program, tmp_path):
     agent = program(f"open({str(tmp_path / 'pid')!r}, 'a').write(f'{{os.getpid()}} ')\n" + READY
                     + "say(type='card', card=message['legal'][0])")  # fmt: skip
@@ -348,6 +354,9 @@ def test_what_is_no_program_is_said(tmp_path):
         make_agent("program:nowhere", game)
     with pytest.raises(InputError, match="a number of seconds above 0, not 'soon'"):
         make_agent(f"{LOWEST}?timeout=soon", game)
+    for seconds in ("0", "nan", "inf", "1e10", "1e300"):
+        with pytest.raises(InputError, match=rf"above 0, not '{seconds}'; at most [\d,]+ are possible"):
+            make_agent(f"{LOWEST}?timeout={seconds}", game)
     (tmp_path / "text").write_text("no program")
     with pytest.raises(ProgramError, match="does not start"):
         first_question(make_agent(f"program:{tmp_path / 'text'}", game))

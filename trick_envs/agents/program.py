@@ -62,7 +62,7 @@ class ProgramAgent:
         observation: ``"history"``: it is told the order of play where that is known.
 
     Raises:
-        ValueError: if there is no such file, or the timeout is no positive number.
+        ValueError: if there is no such file, or the timeout is no positive number, or longer than Python can wait.
     """
 
     observation = "history"
@@ -405,6 +405,9 @@ def _seconds(text: str, spec: str) -> float:
         seconds = float(text)
     except ValueError:
         seconds = 0.0
-    if not 0 < seconds < float("inf"):
-        raise InputError(f"{spec}: timeout: expected a number of seconds above 0, not {shown(text)}")
+    if not 0 < seconds <= threading.TIMEOUT_MAX:
+        raise InputError(
+            f"{spec}: timeout: expected a number of seconds above 0, not {shown(text)}; "
+            f"at most {threading.TIMEOUT_MAX:,.0f} are possible"
+        )
     return seconds
