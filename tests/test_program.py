@@ -227,6 +227,13 @@ def test_a_program_that_does_not_answer_is_ended(program, tmp_path):
         os.kill(int((tmp_path / "pid").read_text()), 0)
 
 
+def test_a_program_that_has_ended_is_told_so_though_its_child_holds_its_output(program):
+    starts = "import subprocess\nsubprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'])\n"
+    agent = program(READY + starts + "sys.exit('no licence')", "?timeout=5")
+    with pytest.raises(ProgramError, match=r"within 5 seconds \(.*\): it has ended with exit status 1: no licence"):
+        first_question(agent)
+
+
 LEGAL = "say(type='card', card=message['legal'][0])"
 
 

@@ -153,7 +153,9 @@ class ProgramAgent:
             raise self._failed(f"wrote {_shown(early)} without being asked: expected one line for each question")
         line = running.exchange(json.dumps(message), self._timeout)
         if line is None:
-            raise self._failed(f"did not answer within {self._timeout:g} seconds (set it with '?timeout=SECONDS')")
+            ended = f": it {running.how_it_ended()}" if running.has_ended() else ""  # what it has started has not
+            told = f"did not answer within {self._timeout:g} seconds (set it with '?timeout=SECONDS')"
+            raise self._failed(told + ended)
         if not line:
             raise self._failed(running.how_it_ended())
         try:
@@ -310,6 +312,9 @@ class _Running:
             return self._lines.get(timeout=max(deadline - time.monotonic(), 0))
         except queue.Empty:
             return None
+
+    def has_ended(self) -> bool:
+        return self._process.poll() is not None
 
     def how_it_ended(self) -> str:
         """Its exit status, and the last line of its standard error."""
