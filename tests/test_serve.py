@@ -10,8 +10,10 @@ import os
 import random
 import re
 import shutil
+import signal
 import socket
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -1020,6 +1022,40 @@ def test_a_refused_host_is_told_how_to_be_allowed():
     assert refused.status_code == 400
     assert "trick serve --allowed-host other.example" in refused.text
     assert "<" not in client.get("/", headers={"host": "<script>"}).text
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Ctrl-C reaches a process of its own only with a console there")
+@pytest.mark.parametrize("reads", [False, True])
+def test_a_server_ends_with_ctrl_c_whoever_is_still_sending_or_reading(tmp_path: Path, reads: bool) -> None:
+    command = [sys.executable, "-um", "trick_envs.cli", "serve", "--port", "0", "--no-browser", "--folder", tmp_path]
+    server = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell's background job ignores it
+    )
+    try:
+        assert server.stdout is not None
+        port = int(re.findall(r":(\d+)/", server.stdout.readline().decode())[0])
+        host = f"Host: 127.0.0.1:{port}\r\nOrigin: http://127.0.0.1:{port}\r\n"
+        with socket.socket() as client:
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            client.settimeout(60)
+            client.connect(("127.0.0.1", port))
+            client.sendall(f"GET /api/nothing HTTP/1.1\r\n{host}\r\n".encode())
+            assert client.recv(1) == b"H"  # it runs
+            if reads:  # but not all that it has asked for, and more than fits on the way
+                client.sendall(f"GET /static/style.css HTTP/1.1\r\n{host}\r\n".encode() * 300)
+            else:  # and has not sent all that it has promised
+                kind = "Content-Type: application/json\r\nContent-Length: 100\r\n"
+                client.sendall(f"POST /api/games HTTP/1.1\r\n{host}{kind}\r\n{{".encode())
+            time.sleep(2)  # then the server waits
+            server.send_signal(signal.SIGINT)
+            _, errors = server.communicate(timeout=60)
+            assert not errors, errors.decode()
+        assert server.returncode == 130
+    finally:
+        server.kill()
 
 
 def test_a_link_to_watch_shows_what_the_person_sees_and_plays_nothing(tmp_path):

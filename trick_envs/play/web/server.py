@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import os
 import socket
@@ -25,6 +26,7 @@ from trick_envs.play.web.app import FIRST, make_app
 from trick_envs.play.web.http import HOST, LOOPBACK
 
 ALL = ("0.0.0.0", "::")  # where a server listens on every address of its machine
+PATIENCE = 3  # seconds that a server which ends waits for what is still being sent, computed or read
 
 
 def serve(
@@ -64,7 +66,19 @@ def serve(
     if browser and _has_browser():
         threading.Timer(0.3, webbrowser.open, (address,)).start()
     config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False, timeout_keep_alive=30)
-    uvicorn.Server(config).run(sockets=[found])
+    _Server(config).run(sockets=[found])
+
+
+class _Server(uvicorn.Server):
+    """Ends in order also while somebody sends half a request, or does not read an answer."""
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        asyncio.get_running_loop().call_later(PATIENCE, self._hang_up)
+        await super().shutdown(sockets)
+
+    def _hang_up(self) -> None:
+        for connection in list(self.server_state.connections):
+            connection.transport.abort()
 
 
 def unwritable(folder: Path) -> str:
