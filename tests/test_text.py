@@ -445,3 +445,23 @@ def test_arguments_that_are_not_allowed_are_told():
         env.unwrapped.step(3)
     with pytest.raises(TypeError, match="pepers"):
         text_env(pepers=True)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"mask_key": "mask", "loss": "pimc:4"},
+        {"observation_key": "seen"},
+        {"observation": "history", "loss": "pretrained+rollout:4"},
+        {"end_mask": "ones"},
+        {"illegal": "raise"},
+    ],
+)
+def test_arguments_of_the_other_environment_that_do_not_fit_a_text_are_refused_at_once(given):
+    with pytest.raises(TypeError) as told:
+        text_env(num_players=3, **given)
+    known = "bad_answers, retries, loss, seat, opponents, reward, num_players, num_deals, render_mode, render_view"
+    argument = next(iter(given))
+    assert str(told.value).startswith(f"TextEnv() got an unexpected keyword argument '{argument}' (")
+    assert f"known: {known}" in str(told.value)
+    assert not {"mask_key", "observation", "illegal"} & set(str(told.value).partition("known: ")[2].split(", "))

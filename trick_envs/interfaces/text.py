@@ -25,7 +25,7 @@ from trick_envs.engine.deal import Deal
 from trick_envs.engine.game import Game
 from trick_envs.engine.history import Events
 from trick_envs.engine.interrupts import Interruptible, whole
-from trick_envs.engine.registry import game_type
+from trick_envs.engine.registry import arguments_of, load_game_for
 from trick_envs.engine.state import OVER, States, copy_states
 from trick_envs.errors import InputTypeError, shown
 from trick_envs.interfaces.gymnasium import SeatEnv
@@ -64,7 +64,8 @@ class TextEnv(Interruptible, gymnasium.Env[str, str]):
         loss: a search, such as ``"pretrained+rollout:64"``: the reward of every answer is then minus the points that
             the card played loses against the search's choice, the mean over sampled worlds that the choice was not made
             in: unbiased, so that it is sometimes above 0 by chance. ``info["loss_error"]`` is its standard error.
-        seat, opponents, reward, num_players, num_deals, render_mode, render_view, options: as for ``SeatEnv``.
+        seat, opponents, reward, num_players, num_deals, render_mode, render_view: as for ``SeatEnv``.
+        options: the game's own.
 
     Attributes:
         rules: the rules.
@@ -90,8 +91,10 @@ class TextEnv(Interruptible, gymnasium.Env[str, str]):
         number_among(bad_answers, BAD_ANSWERS, "bad_answers")
         retries = whole_number(retries, 0, math.inf, "retries")
         check_render_mode(render_mode, MODES)
+        own = [*arguments_of(TextEnv, "game")]  # the other ones of SeatEnv do not fit a text
+        chosen = load_game_for("TextEnv", own, game, num_players, num_deals, options)
         made = gymnasium.make(
-            gymnasium_id(game_type(game).name), seat=seat, opponents=opponents, reward=reward, num_players=num_players,
+            gymnasium_id(chosen.name), seat=seat, opponents=opponents, reward=reward, num_players=num_players,
             num_deals=num_deals, render_mode=render_mode, render_view=render_view, disable_env_checker=True,
             illegal="terminate" if bad_answers == "terminate" else "substitute", **options,
         )  # fmt: skip
