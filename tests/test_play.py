@@ -10,6 +10,7 @@ import re
 import sys
 import threading
 import time
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from trick_envs.engine.cards import members
 from trick_envs.engine.deal import Deal
 from trick_envs.engine.positions import observe, why_illegal
 from trick_envs.engine.registry import game_names, load_game
+from trick_envs.errors import InputError
 from trick_envs.matches.match import Match
 from trick_envs.matches.replay import replay
 
@@ -291,6 +293,29 @@ def test_a_player_that_fails_ends_the_application_with_its_error(file):
             await pilot.pause(0.01)
 
     assert isinstance(use(session, keys).return_value, ZeroDivisionError)
+
+
+@pytest.mark.parametrize("program", [False, True])
+def test_a_player_that_names_no_legal_card_is_told_without_its_hand(file, program):
+    """The match can go on afterwards."""
+    path = file.with_name("player.py")
+    path.write_text(
+        "import json, sys\n"
+        "for line in sys.stdin:\n"
+        "    asked = json.loads(line)['type']\n"
+        "    answer = {'type': 'ready'} if asked == 'start' else {'type': 'card', 'card': 'ZZ'}\n"
+        "    print(json.dumps(answer), flush=True)\n"
+    )
+    session = start("pepper", file, f"program:{path}" if program else "random")
+    if not program:
+        wrong = SimpleNamespace(act=lambda observations, masks, states: np.array([int(np.argmin(masks[0]))]))
+        session.agents = dict.fromkeys(session.agents, SimpleNamespace(act=lambda busy: wrong))  # type: ignore[misc]
+    told: list[str] = []
+    with pytest.raises(InputError) as error:
+        play_plain(session, iter([""] * 9), told.append)
+    seat = session.acts
+    assert str(error.value) == f"player_{seat} ({session.players[seat]}) named no legal card"
+    assert seat != session.seat
 
 
 # --- the drawn table ------------------------------------------------------------------------------------------------

@@ -29,7 +29,7 @@ from trick_envs.engine.game import Game
 from trick_envs.engine.history import HIDDEN_CARD, Events
 from trick_envs.engine.positions import phase_name
 from trick_envs.engine.state import FOLLOW, LEAD, OVER, PASS, States
-from trick_envs.errors import InputError, one_line, shown
+from trick_envs.errors import IllegalAction, InputError, one_line, shown
 from trick_envs.view import table_view
 
 PREFIX = "program:"
@@ -46,6 +46,10 @@ _SHELL = "/bin/sh"
 
 class ProgramError(InputError):
     """A program that did not answer, or not with a legal card; the message says what it did."""
+
+
+class IllegalAnswer(ProgramError, IllegalAction):
+    """A card that is not legal; the message says which ones are."""
 
 
 class ProgramAgent:
@@ -128,9 +132,9 @@ class ProgramAgent:
         answer = self._expect({"type": "act", **question}, "card")
         card = answer.get("card")
         if card not in question["legal"]:
-            raise self._failed(
-                f"named {shown(card)}, which is not legal: expected one of {' '.join(question['legal'])}"
-            )
+            self.close()
+            expected = f"expected one of {' '.join(question['legal'])}"
+            raise IllegalAnswer(f"{self.name} named {shown(card)}, which is not legal: {expected}")
         return self.game.deck.parse(str(card))
 
     def _about(self) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from trick_envs.engine.game import Game
 from trick_envs.engine.positions import can_name, led_cards, legal_names, observe
 from trick_envs.engine.rng import MAX_SEED
 from trick_envs.engine.state import PHASES, States
-from trick_envs.errors import InputError, in_a_line, shown
+from trick_envs.errors import IllegalAction, InputError, in_a_line, shown
 from trick_envs.files import write_json
 from trick_envs.matches.events import Play, match_after, number_of_plays, play, plays_of, tell_all
 from trick_envs.matches.loop import choose_action
@@ -211,9 +211,13 @@ class Session:
             busy: how many moves are being computed at this time, this one included: searches shrink.
 
         Raises:
-            ValueError: if the player names no legal card.
+            ValueError: if the player names no legal card; tells no cards, which the person may not see.
         """
-        return choose_action(self.match, self.agents[self.acts].act(busy))
+        seat = self.acts
+        try:
+            return choose_action(self.match, self.agents[seat].act(busy))
+        except IllegalAction as error:
+            raise IllegalAction(f"{self.view().you(seat)} ({self.players[seat]}) named no legal card") from error
 
     def stand_in(self, seat: int) -> bool:
         """Gives the seat of a player that has failed to ``STAND_IN``; returns whether this is another player."""
