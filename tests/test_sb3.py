@@ -25,6 +25,7 @@ from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm  # 
 from stable_baselines3.common.vec_env import VecMonitor, VecNormalize  # noqa: E402
 
 from training.network import SuitLayers, SuitPolicy, suit_network  # noqa: E402
+from trick_envs.errors import InputError  # noqa: E402
 from trick_envs.interfaces.sb3 import SeatVecEnv, make_vec_env  # noqa: E402
 
 PEPPER = "trick_envs/Pepper-v0"
@@ -143,6 +144,43 @@ def test_seeds_and_options_hold_for_the_next_reset():
     env.set_options([{"seat": 1}, {}, {}])
     with pytest.raises(ValueError, match="the same options for all games"):
         env.reset()
+
+
+@pytest.mark.parametrize("options", [{"seat": 99}, {"reset_mask": True}, [{"seat": 1}, {"seat": 0}]])
+def test_options_that_are_refused_are_dropped_and_the_matches_go_on(options):
+    env, other = (make_vec_env(PEPPER, 2, seed=1, env_kwargs=SHORT) for _ in range(2))
+    for each in (env, other):
+        each.reset()
+        each.seed(7)
+    env.set_options(options)
+    with pytest.raises((ValueError, TypeError), match="option"):
+        env.reset()
+    seen = [(each.step(np.argmax(each.env_method("action_masks"), axis=1))[0], each.reset()) for each in (env, other)]
+    np.testing.assert_array_equal(*seen)
+
+
+def test_a_reset_in_which_an_opponent_fails_has_stopped_half_way():
+    answers = [ValueError("no"), InputError("no")]
+
+    def fails(observations, masks):
+        if fails.on:
+            raise answers.pop()
+        return masks.argmax(axis=1)
+
+    fails.on = False
+    env = make_vec_env(PEPPER, 2, seed=1, env_kwargs={**SHORT, "opponents": fails, "seat": 3})
+    env.reset()
+    fails.on = True
+    while answers:
+        with pytest.raises(ValueError, match="no"):
+            env.reset()
+        with pytest.raises(RuntimeError, match="half-way"):
+            env.step([0, 0])
+        env.set_options({"seat": 99})
+        with pytest.raises(ValueError, match="seat"):
+            env.reset()
+        with pytest.raises(RuntimeError, match="half-way"):
+            env.step([0, 0])
 
 
 def test_games_that_reset_themselves_otherwise_are_refused():

@@ -25,7 +25,16 @@ from stable_baselines3.common.vec_env import VecEnv, VecMonitor
 from trick_envs.engine.arguments import action_numbers, whole_number
 from trick_envs.engine.interrupts import Interruptible, whole
 from trick_envs.engine.rng import checked_seed, game_seeds
-from trick_envs.errors import IllegalAction, InputError, InputTypeError, ResetNeeded, checked, optional_path, shown
+from trick_envs.errors import (
+    IllegalAction,
+    InputError,
+    InputTypeError,
+    ResetNeeded,
+    TrickEnvsError,
+    checked,
+    optional_path,
+    shown,
+)
 from trick_envs.interfaces.vector import VectorSeatEnv
 
 
@@ -82,10 +91,20 @@ class SeatVecEnv(Interruptible, VecEnv):
         super().set_options(options)
 
     def reset(self) -> Any:
-        """Starts a match in every game; returns the observations."""
-        if any(options != self._options[0] for options in self._options):
-            raise InputError("set_options: expected the same options for all games, which reset together")
-        return self._reset()
+        """Starts a match in every game; returns the observations.
+
+        Raises:
+            ValueError: for options that the games refuse. They are dropped, the seeds are not, and the matches go on.
+        """
+        complete = self._complete
+        try:
+            if any(options != self._options[0] for options in self._options):
+                raise InputError("set_options: expected the same options for all games, which reset together")
+            return self._reset()
+        except TrickEnvsError:
+            self._complete = complete and self.games._complete
+            self._reset_options()
+            raise
 
     @whole
     def _reset(self) -> Any:
