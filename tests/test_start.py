@@ -594,6 +594,24 @@ def test_a_cache_that_cannot_be_made_is_no_obstacle(name, tmp_path):
 
 
 @POSIX
+def test_who_compiles_for_a_temporary_folder_ends_before_the_folder_does(tmp_path):
+    """Else it would make the folder again, which nobody would remove."""
+    code = """
+from trick_envs import load_game
+from trick_envs.engine.build import process
+game = load_game("pepper")
+game.kernels.legal_cards(game.template)
+print(*process.compiling())
+"""
+    (tmp_path / "file").touch()
+    environment = {"TRICK_ENVS_CACHE": str(tmp_path / "file"), "TRICK_ENVS_COMPILE": "", "TMPDIR": str(tmp_path)}
+    compiles = int(output(start(code, **environment)))
+    with pytest.raises(ProcessLookupError):
+        os.kill(compiles, 0)
+    assert not list(tmp_path.glob("trick_envs-*"))
+
+
+@POSIX
 def test_a_full_disk_is_no_obstacle(tmp_path):
     code = """
 import resource, signal

@@ -49,14 +49,14 @@ def cache_folder(sources: Path, hooks: Sequence[Callable[..., Any]]) -> Path:
             target.mkdir(parents=True, exist_ok=True)
             if os.access(target, os.W_OK) or any(target.glob("*.code")):
                 return target
-    target = _temporary_root() / f"{sources.name}-{digest}"
+    target = _temporary_root()[0] / f"{sources.name}-{digest}"
     target.mkdir(exist_ok=True)
     return target
 
 
 def is_temporary(folder: Path) -> bool:
     """Whether the folder ends with this process."""
-    return bool(_temporary_root.cache_info().currsize) and folder.parent == _temporary_root()
+    return bool(_temporary_root.cache_info().currsize) and folder.parent == _temporary_root()[0]
 
 
 @cache
@@ -73,10 +73,17 @@ def _processor() -> tuple[str, ...]:
 
 
 @cache
-def _temporary_root() -> Path:
-    root, owner = Path(tempfile.mkdtemp(prefix="trick_envs-")), os.getpid()
-    atexit.register(lambda: shutil.rmtree(root, ignore_errors=True) if os.getpid() == owner else None)
-    return root
+def _temporary_root() -> tuple[Path, int]:
+    """A temporary folder, and the process that has made it."""
+    return Path(tempfile.mkdtemp(prefix="trick_envs-")), os.getpid()
+
+
+@atexit.register  # by the import: so it runs after all that is registered later, such as the end of those that compile
+def _remove_temporary_root() -> None:
+    if _temporary_root.cache_info().currsize:
+        root, owner = _temporary_root()
+        if os.getpid() == owner:
+            shutil.rmtree(root, ignore_errors=True)
 
 
 def _forget_old(root: Path, name: str) -> None:

@@ -93,8 +93,11 @@ class _Child:
 
     def leave(self) -> None:
         """This process ends in order: the other one finishes what it has begun, if anybody can use it, and ends."""
-        if not is_temporary(self.folder):
-            self.take(child.FINISH)
+        if is_temporary(self.folder):
+            self._process.kill()
+            self._process.wait()  # then the folder can be removed
+            return
+        self.take(child.FINISH)
         self._process.returncode = 0  # or Python would warn that it still runs
 
     def forget(self) -> None:
