@@ -192,6 +192,8 @@ def machine_code(function: Function, kinds: Sequence[Any], record: np.dtype[Any]
         record: the type of positions.
         file: where its code is kept; ``None``: nowhere.
     """
+    if file is not None and file.exists() and not file.is_file():  # whoever opens a pipe waits for somebody else
+        file = None
     compiled = numba.njit(function, pipeline_class=_Outer, **_OPTIONS)
     if not _load(compiled, file):
         with _alone(file):
