@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 import json
+import os
 import pickle
 import re
 import types
@@ -35,6 +36,7 @@ from trick_envs.errors import InputError, InputTypeError, InvalidAction, TrickEn
 from trick_envs.evaluation.arena import make_plan
 from trick_envs.evaluation.duplicate import evaluate, lineups
 from trick_envs.evaluation.seeds import Purpose, match_seeds, player_seeds
+from trick_envs.files import KEPT
 from trick_envs.interfaces.gymnasium import SeatEnv
 from trick_envs.interfaces.illegal_penalty import worst_total
 from trick_envs.interfaces.text import TextEnv
@@ -1198,6 +1200,79 @@ def test_a_command_that_is_not_told_enough_says_what_it_needs(
     with pytest.raises(InputError, match=message):
         raise found.exception or AssertionError(found.output)
     assert not list(tmp_path.iterdir())
+
+
+MEASURED = ["evaluate", "--game", "donguri", "--num-players", "3", "--deals", "2", "random"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["review", "r.json", "--json", "r.json"], "--json: r.json is in use by file r.json"),
+        (["replay", "./r.json", "--html", "held/../r.json"], "--html: held/../r.json is in use by file r.json"),
+        ([*MEASURED, "greedy", "--folder", "held", "--json", "held/chunks.jsonl"], "by --folder held"),
+        ([*MEASURED, "greedy", "--folder", "held", "--json", "held/.lock"], "by --folder held"),
+        ([*MEASURED, "greedy", "--folder", "new", "--json", "new/chunks.jsonl"], "by --folder new"),
+        ([*MEASURED, "greedy", "--folder", "new", "--json", "held/chunks.jsonl"], "by the folder held"),
+        ([*MEASURED, "greedy", "--folder", "new", "--json", "new"], "--json: new is in use by --folder new"),
+        ([*MEASURED, "greedy", "--folder", "new/one", "--json", "new"], "--json: new is in use by --folder new/one"),
+        ([*MEASURED, "greedy", "--json", "runs"], "in use by the folder runs/arena-donguri-3"),
+        ([*MEASURED, "greedy", "--json", "runs/arena-donguri-3/chunks.jsonl"], "by the folder runs/arena-donguri-3"),
+        ([*MEASURED, "p.onnx+pimc:1", "--folder", "new", "--json", "p.onnx"], "--json: p.onnx is in use by players"),
+        (["simulate", "--game", "pepper", "--file", "held/policy.onnx"], "--file: held/policy.onnx is in use by the"),
+        (["simulate", "--game", "pepper", "--file", "p.onnx", "--players", "greedy,p.onnx:sample"], "by --players"),
+        (["language-benchmark", "greedy", "--folder", "new", "--json", "new/table.md"], "by --folder new"),
+        (["best-response", "greedy", "--game", "pepper", "--folder", "new", "--json", "new/evaluation.json"], "by --f"),
+        (["best-response", "greedy", "--game", "pepper", "--json", "runs"], "the folder runs/best-response-pepper-5-"),
+        (["report", "held", "--file", "held/evaluation.json"], "--file: held/evaluation.json is in use by run held"),
+    ],
+)
+def test_an_output_replaces_nothing_that_the_command_reads_or_keeps(
+    arguments: list[str], told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A record was replaced by its review, finished deals by their result, and a folder in the way was told late."""
+    pytest.importorskip("sb3_contrib")
+    from typer.testing import CliRunner
+
+    from trick_envs.cli import app
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "held").mkdir()
+    names = {"r.json", "p.onnx", "held/.lock", "held/chunks.jsonl", "held/policy.onnx", "held/evaluation.json"}
+    for name in names:
+        (tmp_path / name).write_text(name)
+    found = CliRunner().invoke(app, arguments)
+    with pytest.raises(InputError, match=r"^--\w+: \S+ is in use by .*: choose another file$") as raised:
+        raise found.exception or AssertionError(found.output)
+    assert told in str(raised.value)
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert {path.read_text() for path in files} == {path.relative_to(tmp_path).as_posix() for path in files} == names
+
+
+def test_an_output_may_be_beside_what_a_command_keeps_and_on_a_device(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("typer")
+    from typer.testing import CliRunner
+
+    from trick_envs.cli import app
+
+    monkeypatch.chdir(tmp_path)
+    for file in ("new/results.json", "new/results.json", "evaluation.json", os.devnull):
+        found = CliRunner().invoke(app, [*MEASURED, "greedy", "--folder", "new", "--json", file])
+        assert found.exit_code == 0, found.output
+    written = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*")}
+    assert written == {"new", "new/.lock", "new/chunks.jsonl", "new/results.json", "evaluation.json"}
+
+
+def test_no_output_replaces_a_file_that_trick_reads_again() -> None:
+    pytest.importorskip("sb3_contrib")
+    from training import run
+    from training.release import FILES
+    from trick_envs.agents import llm
+    from trick_envs.evaluation.arena import LOG
+
+    assert {llm.FILE, LOG, *FILES, *(Path(file).name for file in run.FILES), "table.md"} == KEPT
 
 
 def test_a_port_that_is_taken_is_told_with_what_to_do() -> None:

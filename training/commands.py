@@ -19,6 +19,7 @@ from trick_envs.cli.base import (
     RayCommand,
     RayOption,
     WorkersOption,
+    keep_apart,
     out,
     output_file,
     output_folder,
@@ -160,6 +161,7 @@ def best_response(
     name = re.sub(r"[^\w.]+", "-", player).strip("-.")
     players = config.make_game().num_players
     target = folder if folder is not None else Path("runs") / f"best-response-{game}-{players}-{name}"
+    keep_apart("--json", json_file, "the folder", target)
     file = target / EVALUATION
     if resume and (target / "config.yaml").is_file():
         held = load_config(target / "config.yaml", trust=runs_code(player))

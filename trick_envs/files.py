@@ -21,6 +21,11 @@ from filelock import FileLock, Timeout
 from trick_envs.errors import FolderInUseError, InputError
 
 LOCK = ".lock"
+# What commands write into their folders to read it again, and ``table.md``: no place for anything else.
+KEPT = {
+    *(LOCK, "chunks.jsonl", "llm.jsonl", "table.md"),
+    *("config.yaml", "checkpoint.zip", "best_model.zip", "policy.zip", "policy.onnx", "evaluation.json"),
+}
 LARGEST = 2**53  # number that a file of ours may hold: sums and products of some have a float
 _TEMPORARY = re.compile(r"\..+\.[0-9a-f]{16}\.tmp")
 

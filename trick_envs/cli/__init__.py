@@ -36,7 +36,7 @@ def _add_commands() -> None:
 
     for point in plug_ins(COMMANDS).values():
         try:
-            added = typer.Typer()
+            added = base.App()
             point.load()(added)
             typer.main.get_group(added)  # raises for parameters that no command line can have
         except (Exception, SystemExit) as error:  # a script of the same name may do anything

@@ -9,7 +9,7 @@ import re
 import sys
 import traceback
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from enum import StrEnum
 from importlib.metadata import version
 from itertools import pairwise
@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from trick_envs import __version__
-from trick_envs.errors import RAISED_BY, TrickEnvsError, in_a_line
+from trick_envs.errors import RAISED_BY, InputError, TrickEnvsError, in_a_line
 from trick_envs.evaluation.seeds import Purpose
-from trick_envs.files import LOCK, try_to_write
+from trick_envs.files import KEPT, LOCK, try_to_write
 
 try:
     import typer
@@ -31,13 +31,38 @@ except ModuleNotFoundError as missing:  # a core install
         "the trick command needs typer and rich: pip install 'trick_envs[cli]' ([train], to train)"
     ) from missing
 
-app = typer.Typer(
+
+class Command(typer.core.TyperCommand):
+    """A command that refuses, before it begins, an output file that would replace what it needs (``keep_apart``)."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        rest = super().parse_args(ctx, args)
+        for option, file in ctx.meta.get(OUTPUTS, {}).items():
+            for param in self.params:
+                if option not in param.opts:
+                    for path in _paths_in(ctx.params.get(param.name)):
+                        keep_apart(option, file, param.opts[-1], path)
+            if (file.parent / LOCK).exists():
+                keep_apart(option, file, "the folder", file.parent)
+        return rest
+
+
+class App(typer.Typer):
+    """An application whose commands are a ``Command`` if nothing else is asked for."""
+
+    def command(self, name: str | None = None, **options: Any) -> Any:
+        return super().command(name, **{"cls": Command, **options})
+
+
+app = App(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
 out, err = Console(markup=False), Console(stderr=True, markup=False)  # names may hold brackets
 
+
+OUTPUTS = "trick_envs.outputs"  # in the context of a command: its output files, by option
 
 # The extra that has a library.
 EXTRAS = {
@@ -188,10 +213,43 @@ def output_folder(help: str) -> Any:
     return typer.Option("--folder", help=help, file_okay=False, callback=_try_folder)
 
 
-def _try_file(value: Path | None) -> Path | None:
+def _try_file(ctx: typer.Context, param: typer.CallbackParam, value: Path | None) -> Path | None:
     if value is not None:
         try_to_write(value)
+        ctx.meta.setdefault(OUTPUTS, {})[param.opts[-1]] = value
     return value
+
+
+def keep_apart(option: str, file: Path | None, name: str, path: Path) -> None:
+    """Checks that an output file would not replace a file that is read, nor a folder or one of the files it keeps.
+
+    Args:
+        option: whose file it is.
+        file: the output; nothing is replaced by what is no regular file, such as ``/dev/stdout``.
+        name: of the other parameter, for the message.
+        path: the other parameter's file or folder.
+
+    Raises:
+        ValueError: if it would; names both.
+    """
+    if file is None or (file.exists() and not file.is_file()):
+        return
+    one, other = (Path(os.path.realpath(each)) for each in (file, path))
+    if other.is_relative_to(one) or (one.is_relative_to(other) and one.name in KEPT):
+        raise InputError(f"{option}: {file} is in use by {name} {path}: choose another file")
+
+
+def _paths_in(value: Any) -> Iterator[Path]:
+    """The paths in the value of a parameter: also the policies and programs in specs of players."""
+    if isinstance(value, Path):
+        yield value
+    elif isinstance(value, str):
+        for part in (value, *re.split(r"[,:+?=]", value)):
+            if os.path.splitext(part)[1] and os.path.isfile(part):
+                yield Path(part)
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from _paths_in(each)
 
 
 def _try_folder(value: Path | None) -> Path | None:
@@ -231,7 +289,7 @@ SplitOption = Annotated[
 ]
 
 
-class RayCommand(typer.core.TyperCommand):
+class RayCommand(Command):
     """A command whose option ``--ray`` may stand alone, which means ``--ray local``."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:

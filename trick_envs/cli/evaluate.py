@@ -27,6 +27,7 @@ from trick_envs.cli.base import (
     SplitOption,
     WorkersOption,
     app,
+    keep_apart,
     out,
 )
 from trick_envs.errors import InputError
@@ -94,6 +95,7 @@ def evaluate(
     purpose, loaded = split.purpose, load_game(game, num_players, 1)
     plan = make_plan(loaded, specs, deals, half_width, seed, purpose, True, until_decided, seatings)
     target = folder or _arena_folder(plan)
+    keep_apart("--json", json_file, "the folder", target)
     with resumable_arena():
         standings = play_schedule(plan, target, workers, ray)
     results = [standings.results[player, opponent] for opponent in specs[1:]]
