@@ -33,7 +33,7 @@ from trick_envs.engine.declaration import TAKEN
 from trick_envs.engine.kernels.seats import ILLEGAL_MODES
 from trick_envs.engine.registry import game_type, load_game
 from trick_envs.errors import InputError, InputTypeError, InvalidAction, TrickEnvsError
-from trick_envs.evaluation.arena import make_plan
+from trick_envs.evaluation.arena import RESULTS, make_plan
 from trick_envs.evaluation.duplicate import evaluate, lineups
 from trick_envs.evaluation.seeds import Purpose, match_seeds, player_seeds
 from trick_envs.files import KEPT
@@ -1247,6 +1247,36 @@ def test_an_output_replaces_nothing_that_the_command_reads_or_keeps(
     assert told in str(raised.value)
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert {path.read_text() for path in files} == {path.relative_to(tmp_path).as_posix() for path in files} == names
+
+
+@pytest.mark.parametrize(
+    ("arguments", "file"),
+    [
+        *((["arena", *MEASURED[1:], "greedy", "--folder", "new"], f"new/{name}") for name in RESULTS),
+        (["arena", *MEASURED[1:], "greedy"], "runs/arena-donguri-3/speed.json"),
+        (
+            ["arena", "--game", "all", "--deals", "2", "random", "greedy", "--folder", "new"],
+            "new/arena-zaraba22-3/results.md",
+        ),
+        (["language-benchmark", "greedy", "--folder", "new"], "new/table.md"),
+        (["report", "new"], "new/report.html"),
+    ],
+)
+def test_a_folder_in_the_place_of_a_file_that_a_command_writes_is_told_before_it_begins(
+    arguments: list[str], file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("sb3_contrib", "matplotlib", "jinja2"):
+        pytest.importorskip(module)
+    from typer.testing import CliRunner
+
+    from trick_envs.cli import app
+
+    monkeypatch.chdir(tmp_path)
+    Path(file).mkdir(parents=True)
+    found = CliRunner().invoke(app, arguments)
+    with pytest.raises(InputError, match=f"^{re.escape(file)} cannot be written: Is a directory$"):
+        raise found.exception or AssertionError(found.output)
+    assert not list(tmp_path.rglob("chunks.jsonl"))
 
 
 def test_an_output_may_be_beside_what_a_command_keeps_and_on_a_device(

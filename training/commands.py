@@ -208,6 +208,7 @@ def report(
     except ModuleNotFoundError as error:
         raise MissingExtraError(f"trick report: {error.name} is missing: pip install 'trick_envs[report]'") from None
     target = file or run / "report.html"
+    try_to_write(target)
     draw_report(run, target, trust)
     out.print(f"written: {target}", highlight=False, soft_wrap=True)
 

@@ -32,6 +32,7 @@ from trick_envs.cli.base import (
 )
 from trick_envs.errors import InputError
 from trick_envs.evaluation.seeds import Purpose
+from trick_envs.files import try_to_write
 
 UNDECIDED = 10_000  # deals after which a pair that is not decided stops
 
@@ -133,16 +134,18 @@ def arena(
     import matplotlib  # noqa: F401  (before anything is played)
 
     from trick_envs.engine.registry import all_games, load_game
-    from trick_envs.evaluation.arena import make_plan
+    from trick_envs.evaluation.arena import RESULTS, make_plan
 
     names = [kind.name for kind in all_games()] if game == "all" else [game]
     loaded = [load_game(name, num_players, 1) for name in names]
     purpose = split.purpose
     plans = [make_plan(one, players, deals, half_width, seed, purpose) for one in loaded]
+    defaults = [_arena_folder(plan) for plan in plans]
+    targets = [one if folder is None else folder / one.name if game == "all" else folder for one in defaults]
+    for file in (target / name for target in targets for name in RESULTS):
+        try_to_write(file)
     with resumable_arena():
-        for plan in plans:
-            default = _arena_folder(plan)
-            target = default if folder is None else folder / default.name if game == "all" else folder
+        for plan, target in zip(plans, targets, strict=True):
             standings = play_schedule(plan, target, workers, ray)
             standings.write(target)
             out.print(standings.table())

@@ -44,8 +44,9 @@ def language_benchmark(
     from trick_envs.engine.registry import load_game
     from trick_envs.evaluation.arena import make_plan
     from trick_envs.evaluation.language import ANCHORS, GAMES, Row, benchmark_table, judge_decisions
-    from trick_envs.files import write_json, write_text
+    from trick_envs.files import try_to_write, write_json, write_text
 
+    try_to_write(folder / "table.md")
     purpose = split.purpose
     rows: list[Row] = []
     loaded = [load_game(name, num_players, 1) for name in (game or GAMES)]

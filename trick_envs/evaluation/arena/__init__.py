@@ -17,9 +17,9 @@ from trick_envs.evaluation.arena.log import LOG
 from trick_envs.evaluation.arena.pair import CHUNK, MIN_DEALS, Chunk, Pair, Task
 from trick_envs.evaluation.arena.play import play_arena
 from trick_envs.evaluation.arena.schedule import LADDER, Plan, Player, code_digest, make_plan
-from trick_envs.evaluation.arena.standings import Standings
+from trick_envs.evaluation.arena.standings import RESULTS, Standings
 
 __all__ = [
-    "CHUNK", "LADDER", "LOG", "MIN_DEALS", "Chunk", "Pair", "Plan", "Player", "Standings", "Task", "code_digest",
-    "make_plan", "play_arena",
+    "CHUNK", "LADDER", "LOG", "MIN_DEALS", "RESULTS", "Chunk", "Pair", "Plan", "Player", "Standings", "Task",
+    "code_digest", "make_plan", "play_arena",
 ]  # fmt: skip

@@ -18,6 +18,8 @@ from trick_envs.evaluation.duplicate import Result, short_name
 from trick_envs.evaluation.plots import heat_map
 from trick_envs.files import write_json, write_text
 
+RESULTS = ("results.json", "results.csv", "results.md", "heatmap.png", "speed.json")  # the files that are written
+
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -101,18 +103,19 @@ class Standings:
         }
 
     def write(self, folder: Path) -> None:
-        """Writes ``results.json``, ``results.csv``, ``results.md``, ``heatmap.png`` and ``speed.json``."""
-        write_json(folder / "results.json", self.as_dict())
+        """Writes the files of ``RESULTS``."""
+        report, sheet, cross_table, picture, speeds = (folder / name for name in RESULTS)
+        write_json(report, self.as_dict())
         rows = io.StringIO()
         table = csv.DictWriter(rows, Result.__dataclass_fields__, lineterminator="\n")
         table.writeheader()
         table.writerows(result.as_dict() for result in self.rows())
-        write_text(folder / "results.csv", rows.getvalue())
-        write_text(folder / "results.md", self.markdown())
+        write_text(sheet, rows.getvalue())
+        write_text(cross_table, self.markdown())
         found = [[self.results.get((one, other)) for other in self.names] for one in self.names]
         cells = [[(cell.margin, cell.half_width) if cell else None for cell in row] for row in found]
-        heat_map(self._labels(), cells, folder / "heatmap.png", self.title)
-        write_json(folder / "speed.json", {name: round(speed, 1) for name, speed in self.speed.items()})
+        heat_map(self._labels(), cells, picture, self.title)
+        write_json(speeds, {name: round(speed, 1) for name, speed in self.speed.items()})
 
     def _labels(self) -> list[str]:
         """Short names, if they distinguish the players."""
