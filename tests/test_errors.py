@@ -8,6 +8,7 @@ import io
 import json
 import re
 import sys
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
@@ -17,12 +18,14 @@ import pytest
 pytest.importorskip("typer")
 from helpers import distributions
 from rich.console import Console
+from rich.table import Table
 from typer.testing import CliRunner
 
 import trick_envs
 from trick_envs import errors, load_game, make_agent
 from trick_envs.cli import app, base, main
 from trick_envs.cli.catalogue import games_table, policies_table
+from trick_envs.cli.progress import progress_bar
 from trick_envs.errors import (
     FolderInUseError,
     IllegalAction,
@@ -150,6 +153,37 @@ def test_what_others_have_written_is_told_in_a_line_that_can_be_printed() -> Non
     assert len(in_a_line(error)) < 320
     for path in SOURCES:
         assert "{type(error).__name__}: {error}" not in path.read_text(encoding="utf-8"), path
+
+
+CHOSEN = "\x1b[2J\x1b]0;owned\x07\r\x9b1m\u202e\udcff"  # what a terminal obeys, in a name that somebody has chosen
+TOLD = r"\x1b[2J\x1b]0;owned\x07\r\x9b1m\u202e\udcff"
+
+
+def test_no_message_sends_a_terminal_what_it_would_obey(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def warn_and_fail(name: str) -> None:
+        warnings.warn(f"{name}{CHOSEN}: a warning", stacklevel=1)
+        raise InputError(f"{name}{CHOSEN}:\n  in a second line\u3000[x] :x:")
+
+    monkeypatch.setattr("trick_envs.interfaces.describe.describe_game", warn_and_fail)
+    with warnings.catch_warnings():
+        status, told = run(monkeypatch, capsys, "games", "pepper")
+    assert status == 2
+    assert told == (f"warning: pepper{TOLD}: a warning\nerror: pepper{TOLD}:\n  in a second line\u3000[x] :x:\n")
+
+
+def test_no_table_and_no_note_sends_a_terminal_what_it_would_obey(capsys: pytest.CaptureFixture[str]) -> None:
+    table = Table("player", title=f"title{CHOSEN}")
+    table.add_row(f"row{CHOSEN}")
+    base.out.print(table)
+    base.out.print(f"line{CHOSEN}", soft_wrap=True)
+    with progress_bar(base.out) as bar:
+        bar.add_task("task", note=f"note{CHOSEN}")
+    printed = capsys.readouterr().out
+    assert all(each.isprintable() for each in printed.split("\n"))
+    for name in ("title", "row", "line", "note"):
+        assert rf"{name}\x1b[2J\x1b]0;owned\x07" in printed
 
 
 def test_a_player_of_others_that_raises_is_named_behind_its_traceback(

@@ -7,6 +7,7 @@ All are a ``TrickEnvsError`` and, as Python's own errors for the same, a ``Value
 from __future__ import annotations
 
 import os
+import unicodedata
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -116,3 +117,16 @@ def one_line(text: str) -> str:
     """What others have written, in one line, cut off, and without what a terminal would obey."""
     text = "".join(letter for letter in " ".join(text.split()) if letter.isprintable())
     return text if len(text) <= 300 else f"{text[:300]}…"
+
+
+def printable(text: str) -> str:
+    """A text for a terminal, which may hold names that others have chosen: what it would obey is told, not sent.
+
+    Lines and blanks stay as they are.
+    """
+    return "".join(
+        letter
+        if letter.isprintable() or letter in "\n\t" or unicodedata.category(letter) == "Zs"
+        else letter.encode("unicode_escape").decode()
+        for letter in text
+    )

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from trick_envs import __version__
-from trick_envs.errors import RAISED_BY, InputError, TrickEnvsError, in_a_line
+from trick_envs.errors import RAISED_BY, InputError, TrickEnvsError, in_a_line, printable
 from trick_envs.evaluation.seeds import Purpose
 from trick_envs.files import KEPT, LOCK, try_to_write
 
@@ -59,8 +59,16 @@ app = App(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-out, err = Console(markup=False), Console(stderr=True, markup=False)  # names may hold brackets
 
+
+class _Terminal(Console):
+    """Prints texts and tables without what a terminal would obey: names of players and files come from others."""
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        return super().render_str(printable(text), **options)
+
+
+out, err = _Terminal(markup=False), _Terminal(stderr=True, markup=False)  # names may hold brackets
 
 OUTPUTS = "trick_envs.outputs"  # in the context of a command: its output files, by option
 
@@ -141,7 +149,7 @@ def main(add_commands: Callable[[], None]) -> None:
                 "This is a bug in trick_envs or in a plug-in: please report it, with the lines above.", soft_wrap=True
             )
             sys.exit(1)
-        err.print(Text.assemble(("error:", "red"), f" {told}"), soft_wrap=True)
+        err.print(Text.assemble(("error:", "red"), f" {printable(told)}"), soft_wrap=True)
         sys.exit(2)
 
 
@@ -179,7 +187,7 @@ def _is_our_own(file: object) -> bool:
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    err.print(Text.assemble(("warning:", "yellow"), f" {message}"), soft_wrap=True)
+    err.print(Text.assemble(("warning:", "yellow"), f" {printable(str(message))}"), soft_wrap=True)
 
 
 GameOption = Annotated[str, typer.Option("--game", help="The game, such as pepper.")]
