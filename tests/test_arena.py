@@ -362,6 +362,14 @@ def test_a_folder_of_other_settings_is_refused(tmp_path: Path, monkeypatch: pyte
         with pytest.raises(ValueError, match="with version"):
             play(tmp_path, "random", "greedy", deals=2)
     good = (tmp_path / LOG).read_text()
+    held = json.loads(good.splitlines()[0])["settings"]
+    for name, other in (("game", "x" * 10**6), ("options", [["a"] * 10**5]), ("seed", 10**4000)):
+        signed = {"settings": {**held, name: other}}
+        digest = digest_of([signed["settings"], signed])
+        (tmp_path / LOG).write_text(json.dumps({**signed, "digest": digest}) + "\n")
+        with pytest.raises(ValueError, match=f"holds an arena with {name} .{{200}}…, but this is ") as caught:
+            play(tmp_path, "random", "greedy", deals=2)
+        assert len(str(caught.value)) < 600
     (tmp_path / LOG).write_text(good + "[]\n")
     with pytest.raises(ValueError, match="line 3: damaged, or not written by trick arena; delete the line"):
         play(tmp_path, "random", "greedy", deals=2)

@@ -1087,8 +1087,11 @@ CONTENTS: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
     "an illegal play": (lambda content: content["actions"].__setitem__(0, [99]), "deal 1 .*: play 1 is not legal"),
     "a deal too few": (without_last_deal, "a saved match of 1 deals, of which 2 can be played"),
     "plays behind the end": (with_a_long_last_deal, "deal 2 of the saved match: play [0-9]+ is not legal"),
+    "another dealer": (lambda content: content["given"].append(["x" * 5000, None]), "with the dealer 'x{199}…$"),
     "another game": (lambda content: content["played"].__setitem__(0, "pepper"), "this is a match of .'pepper'"),
+    "a long game": (lambda content: content["played"].__setitem__(0, "x" * 5000), "this is a match of .'x{198}…, and"),
     "nothing besides": (lambda content: content.update(extra=None), "a saved match with None"),
+    "much besides": (lambda content: content.update(extra="x" * 5000), "a saved match with 'x{199}…$"),
     "one dead step": (lambda content: content["extra"].update(dead_steps=1), "a saved match with 1 dead steps"),
     "an illegal end": (lambda content: content["extra"].update(illegal=True), "ended by an illegal action, which can"),
 }

@@ -122,7 +122,7 @@ def test_a_record_that_breaks_a_rule_is_refused_and_says_where(change: str, mess
         replay(broken(change))
 
 
-ODD = [None, True, -1, 2**70, float("nan"), "x" * 5000, "\u202e\ud800", [], {}, np.zeros(3, np.int64)]
+ODD = [None, True, -1, 2**70, 10**4000, float("nan"), "x" * 5000, "\u202e\ud800", [], {}, np.zeros(3, np.int64)]
 DEEP = [
     ("deals", 0, "actions", 3),
     ("deals", 0, "actions", 3, 0),

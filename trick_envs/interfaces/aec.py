@@ -442,7 +442,7 @@ class RawEnv(OwnCopies, AECEnv[str, Observation, int | None]):
     def _check_extra(self, extra: object, match: Match) -> None:
         expected = {"illegal": bool, "dead_steps": int}
         if not isinstance(extra, dict) or {name: type(value) for name, value in extra.items()} != expected:
-            raise InputError(f"a saved match with {extra!r}")
+            raise InputError(f"a saved match with {shown(extra)}")
         if extra["illegal"] and (match.over or not self._ends_by_illegal):
             raise InputError("a saved match that ended by an illegal action, which cannot be here")
         if not 0 <= extra["dead_steps"] <= (self.num_players if match.over or extra["illegal"] else 0):

@@ -302,7 +302,7 @@ class Match:
                 return match, content["extra"]
         except (KeyError, TypeError, OverflowError, RecursionError) as error:
             raise InputError(f"these bytes are not a saved match ({in_a_line(error)})") from None
-        raise InputError(f"this is a match of {played}, and the environment is {_key(game, reward)}")
+        raise InputError(f"this is a match of {shown(played)}, and the environment is {_key(game, reward)}")
 
     def _play_again(self, deals: Any) -> None:
         """Plays the actions of a saved match, deal by deal."""
@@ -368,7 +368,7 @@ def _given(listed: Any, game: Game) -> list[Deal]:
     found = []
     for dealer, order in listed:
         if dealer is not None and not (type(dealer) is int and 0 <= dealer < game.num_players):
-            raise InputError(f"a saved match with the dealer {dealer!r}")
+            raise InputError(f"a saved match with the dealer {shown(dealer)}")
         if order is not None and sorted(order) != sorted(game.deck.cards):
             raise InputError("a saved match with cards that are not the deck")
         found.append(Deal(BY_THE_RULES if dealer is None else dealer, () if order is None else tuple(map(int, order))))

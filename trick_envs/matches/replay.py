@@ -115,5 +115,7 @@ def start_match(record: Mapping[str, Any] | Record) -> Match:
         raise InputError(f"a match record has 'options', a dict; found {shown(options)}")
     game = load_game(record["game"], record["num_players"], record.get("num_deals"), **options)
     if record["version"] != game.type.version:
-        raise InputError(f"this is a record of version {record['version']}; the rules here are {game.type.version}")
+        raise InputError(
+            f"this is a record of version {shown(record['version'])}; the rules here are {game.type.version}"
+        )
     return Match(game, 0 if seed is None else checked_seed(seed), read_deals(game, record["deals"], where="deals"))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import trick_envs
-from trick_envs.errors import InputError
+from trick_envs.errors import InputError, shown
 from trick_envs.evaluation.arena.pair import Chunk
 from trick_envs.evaluation.arena.schedule import Plan, code_digest
 from trick_envs.files import digest_of, naming, write_text
@@ -79,8 +79,8 @@ class Log:
         for name, value in self._settings.items():
             if found.get(name) != value:
                 raise InputError(
-                    f"{self._path.parent} holds an arena with {name} {found.get(name)!r}, but this is {value!r}: "
-                    "choose another --folder, or delete that one"
+                    f"{self._path.parent} holds an arena with {name} {shown(found.get(name))}, but this is "
+                    f"{shown(value)}: choose another --folder, or delete that one"
                 )
 
     def add(self, chunk: Chunk) -> None:
