@@ -548,6 +548,24 @@ def test_damaged_bytes_of_a_log_are_refused_or_play_the_missing_deals_again(
                 assert all(chunk in chunks for chunk in found)
 
 
+def test_a_log_that_begins_with_a_byte_order_mark_is_read_and_goes_on(played: tuple[Plan, str], tmp_path: Path) -> None:
+    plan, text = played
+    path, mark = tmp_path / LOG, b"\xef\xbb\xbf"
+    path.write_bytes(mark)
+    assert log.Log(path, plan).chunks == []
+    path.write_bytes(mark + text.encode())
+    found = log.Log(path, plan)
+    whole, one = found.chunks, found.chunks[0]
+    assert len(whole) == 2
+    found.add(one)
+    assert path.read_bytes().startswith(mark + text.encode())
+    assert log.Log(path, plan).chunks == [*whole, one]
+    with path.open("r+b") as file:
+        file.truncate(path.stat().st_size - 1)  # cut off: written again
+    assert log.Log(path, plan).chunks == whole
+    assert path.read_text() == text
+
+
 def test_lines_of_another_arena_are_refused(played: tuple[Plan, str], tmp_path: Path) -> None:
     plan, text = played
     play_arena(make_plan(GAME, ["random", "greedy"], 40, seed=1), tmp_path)

@@ -40,7 +40,7 @@ class Log:
     def __init__(self, path: Path, plan: Plan) -> None:
         self._path, self._settings, ways = path, settings(plan), 2 + (plan.seatings == "all")
         self.chunks: list[Chunk] = []
-        text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+        text = path.read_text(encoding="utf-8-sig", errors="replace") if path.is_file() else ""
         whole, newline, torn = text.rpartition("\n")  # a last line without an end was cut off while it was written
         lines = whole.split("\n") if newline else []
         if not lines or torn:
