@@ -149,6 +149,26 @@ def test_whatever_stands_in_a_record_is_told_in_a_line_that_can_be_printed(odd: 
             assert (before, type(before)) == (odd, type(odd)) or path in [("num_deals",), ("seed",)]
 
 
+@pytest.mark.parametrize("kind", [float, np.float32, bool])
+@pytest.mark.parametrize(
+    "path",
+    [("score", 0), ("winners", 0), ("deals", 0, "score", 1), ("deals", 0, "dealer"), ("deals", 0, "actions", 0, 0)],
+    ids=str,
+)
+def test_what_equals_a_whole_number_of_a_record_and_is_none_is_refused(path: tuple[Any, ...], kind: Any) -> None:
+    """Points as floats were told as a bug, and true was a seat."""
+    for seed in range(20):
+        record = greedy_match("pepper", 4, seed, 1)
+        place = reduce(operator.getitem, path[:-1], record)
+        place[path[-1]] = kind(before := place[path[-1]])
+        if place[path[-1]] == before:
+            for told in (narrate, replay):
+                with pytest.raises(InputError, match=r"says|expected"):
+                    told(record)
+            return
+    pytest.fail("no such number is 0 or 1")
+
+
 @pytest.mark.parametrize("change", ["score of the match", "winners", "deal without dealer", "deal without score"])
 def test_what_is_no_record_of_its_cards_is_not_narrated(change: str) -> None:
     with pytest.raises(ValueError, match=r"record"):

@@ -85,8 +85,11 @@ def _check_same(told: object, found: object, where: str) -> None:
     elif isinstance(found, list) and isinstance(told, (list, tuple)) and len(found) == len(told):
         for number, (one, other) in enumerate(zip(told, found, strict=True)):
             _check_same(one, other, f"{where}[{number}]")
-    elif isinstance(told, np.ndarray) or told != found or isinstance(told, bool) != isinstance(found, bool):
-        # an array compares number by number, and true is no 1
+    elif (
+        isinstance(told, (np.ndarray, float, np.floating))  # an array compares number by number, and 1.0 is no 1
+        or told != found
+        or isinstance(told, bool) != isinstance(found, bool)  # nor is true
+    ):
         raise InputError(f"{where} says {_short(told)}, but the cards say {_short(found)}")
 
 
