@@ -37,6 +37,7 @@ from trick_envs.engine.registry import load_game
 from trick_envs.engine.search.playouts import COMPARISON
 from trick_envs.engine.state import OVER
 from trick_envs.engine.table import power
+from trick_envs.errors import InputError
 from trick_envs.interfaces.aec import RawEnv
 
 POSIX = pytest.mark.skipif(os.name != "posix", reason="signals, or a script as interpreter")
@@ -301,6 +302,17 @@ def test_a_compiler_that_is_lost_leaves_it_to_the_caller(reason, cold, monkeypat
         assert time.monotonic() < until
     assert (tmp_path / "log").exists() == (reason == "it ends at once")
     assert kernels.file("legal_cards").exists()
+
+
+@pytest.mark.parametrize("when", ["NEVER", "bogus", "1", "first,never"])
+def test_a_wish_that_there_is_not_is_refused_and_named(when, cold, monkeypatch):
+    kernels = cold.kernels(load_game("pepper"))
+    monkeypatch.setenv("TRICK_ENVS_COMPILE", when)
+    said = f"^the variable TRICK_ENVS_COMPILE: expected 'first' or 'never', not '{when}'$"
+    for call in (lambda: BatchEnv("pepper", 2).reset(3), lambda: make("pepper").reset(3)):
+        with pytest.raises(InputError, match=said):
+            call()
+    assert all(each._order is None for each in kernels._switches.values())
 
 
 @pytest.mark.parametrize("when", ["never", "first"])

@@ -27,6 +27,7 @@ import numpy as np
 from trick_envs.engine.build import process, twin
 from trick_envs.engine.build.cache import cache_folder
 from trick_envs.engine.build.rule import KERNELS, Function, types_of
+from trick_envs.errors import InputError, shown
 
 MOST_RECORDS = 64  # in a call; more is large work
 PATIENCE = 0.3  # seconds of plain Python in a game after which machine code that is in the cache is loaded: it takes
@@ -47,9 +48,12 @@ if hasattr(os, "register_at_fork"):
 
 
 def _asked_for(when: str) -> bool:
+    asked = os.environ.get("TRICK_ENVS_COMPILE", "")
+    if asked not in ("", "first", "never"):
+        raise InputError(f"the variable TRICK_ENVS_COMPILE: expected 'first' or 'never', not {shown(asked)}")
     if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):  # then Numba compiles nothing
         return when == "never"
-    return os.environ.get("TRICK_ENVS_COMPILE", "") == when
+    return asked == when
 
 
 class Kernels:
