@@ -351,6 +351,44 @@ def test_commands_that_cannot_be_added_are_one_warning_and_the_others_work(name:
         assert not files or f"(fleet is {home / 'fleet'}" in line
 
 
+def test_no_command_of_a_package_takes_the_name_of_one_that_is_there(tmp_path: Path) -> None:
+    """``trick games`` was the package's, and nobody was told."""
+    home = tmp_path / "home"
+    (home / "fleet-1.0.dist-info").mkdir(parents=True)
+    for name, text in {
+        "METADATA": "Metadata-Version: 2.1\nName: fleet\nVersion: 1.0\n",
+        "entry_points.txt": "[trick_envs.commands]\nfleet = fleet:add_to\n",
+    }.items():
+        (home / "fleet-1.0.dist-info" / name).write_text(text)
+    (home / "fleet.py").write_text(
+        "import typer\n"
+        "def fleet(name: str = ''):\n    print('fleet of', name)\n"
+        "def language_benchmark(name: str = ''):\n    fleet(name)\n"
+        "def add_to(app):\n"
+        "    for name in ('games', 'train', None):\n        app.command(name)(fleet)\n"
+        "    app.command()(language_benchmark)\n"
+        "    for name in ('arena', 'ships'):\n"
+        "        group = typer.Typer(name=name)\n"
+        "        group.command('one')(fleet)\n        group.command('two')(fleet)\n"
+        "        app.add_typer(group)\n"
+    )
+    taken = ("arena", "games", "language-benchmark", "train")
+    told = "".join(
+        f"warning: fleet:add_to: its command is ignored, because {name!r} is taken already\n" for name in taken
+    )
+    for arguments, shown in (
+        (["games", "pepper"], "Pepper"), (["train", "--help"], "--resume"), (["arena", "--help"], "--half-width"),
+        (["language-benchmark", "--help"], "--judged-deals"), (["fleet", "--name", "mine"], "fleet of mine"),
+        (["ships", "two"], "fleet of"),
+    ):  # fmt: skip
+        done = subprocess.run(
+            [sys.executable, "-m", "trick_envs.cli", *arguments], capture_output=True, text=True, check=True,
+            env={**os.environ, "PYTHONPATH": str(home), "TERM": "dumb"},
+        )  # fmt: skip
+        assert shown in done.stdout
+        assert done.stderr == told
+
+
 def test_a_package_that_has_the_name_of_ours_takes_away_only_its_commands(tmp_path: Path) -> None:
     (tmp_path / "theirs" / "training").mkdir(parents=True)
     for name, text in (("__init__", ""), ("commands", "raise OSError('no data')")):

@@ -30,15 +30,17 @@ if TYPE_CHECKING:
 def _add_commands() -> None:
     """Adds the commands of other packages: not on import, because they may import this package first.
 
-    A package whose commands cannot be added is a warning: the others work.
+    A package whose commands cannot be added is a warning: the others work. So is a command whose name is taken.
     """
     import typer  # not above: base says what to do where it is not installed
 
-    for point in plug_ins(COMMANDS).values():
+    built_in = base.app.registered_commands
+    taken = {one.name or typer.main.get_command_name(getattr(one.callback, "__name__", "")) for one in built_in}
+    for point in sorted(plug_ins(COMMANDS).values(), key=lambda point: point.module != "training.commands"):
         try:
             added = base.App()
             point.load()(added)
-            typer.main.get_group(added)  # raises for parameters that no command line can have
+            names = set(typer.main.get_group(added).commands)  # raises for parameters that no command line can have
         except (Exception, SystemExit) as error:  # a script of the same name may do anything
             top = point.module.partition(".")[0]
             spec = find_spec(top)
@@ -46,8 +48,16 @@ def _add_commands() -> None:
             told = f"the commands of {point.value} are missing ({top} is {', '.join(places or ['not found'])})"
             warnings.warn(f"{told}: {in_a_line(error)}", stacklevel=1)
         else:
-            base.app.registered_commands += added.registered_commands
-            base.app.registered_groups += added.registered_groups
+            twice = sorted(names & taken)
+            for name in twice:
+                warnings.warn(f"{point.value}: its command is ignored, because {name!r} is taken already", stacklevel=1)
+            for kind in ("registered_commands", "registered_groups"):
+                for one in getattr(added, kind):
+                    alone = base.App()
+                    getattr(alone, kind).append(one)
+                    if not twice or taken.isdisjoint(typer.main.get_group(alone).commands):
+                        getattr(base.app, kind).append(one)
+            taken |= names
 
 
 def __getattr__(name: str) -> Any:
