@@ -29,7 +29,7 @@ from trick_envs.engine.game import Game
 from trick_envs.engine.history import HIDDEN_CARD, Events
 from trick_envs.engine.positions import phase_name
 from trick_envs.engine.state import FOLLOW, LEAD, OVER, PASS, States
-from trick_envs.errors import IllegalAction, InputError, one_line, shown
+from trick_envs.errors import InputError, one_line, shown
 from trick_envs.view import table_view
 
 PREFIX = "program:"
@@ -48,8 +48,8 @@ class ProgramError(InputError):
     """A program that did not answer, or not with a legal card; the message says what it did."""
 
 
-class IllegalAnswer(ProgramError, IllegalAction):
-    """A card that is not legal; the message says which ones are."""
+class IllegalAnswer(ProgramError):
+    """A card that is not legal; the message says which ones are: it is for nobody who plays with them."""
 
 
 class ProgramAgent:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from trick_envs.agents.pretrained import PRETRAINED, pretrained_file
+from trick_envs.agents.program import IllegalAnswer
 from trick_envs.agents.spec import not_trusted, runs_code
 from trick_envs.engine.arguments import is_whole
 from trick_envs.engine.game import Game
@@ -216,7 +217,7 @@ class Session:
         seat = self.acts
         try:
             return choose_action(self.match, self.agents[seat].act(busy))
-        except IllegalAction as error:
+        except (IllegalAction, IllegalAnswer) as error:
             raise IllegalAction(f"{self.view().you(seat)} ({self.players[seat]}) named no legal card") from error
 
     def stand_in(self, seat: int) -> bool:
