@@ -796,7 +796,7 @@ def test_truth_values_in_a_list_are_no_actions(interface: str, one: Any) -> None
         [0, True], [False, 1], np.array([False, True]), [0.0, 1.0], np.ma.array([0, 1], mask=[True, False]),
         bytearray(b"\0\1"), memoryview(b"\0\1"), [[0], [1]], [1, 0], [0, 0], [0, 2], "01", None,
     ],
-    ids=repr,
+    ids=lambda given: given.obj if isinstance(given, memoryview) else repr(given),  # which has no address
 )  # fmt: skip
 def test_games_are_named_by_whole_numbers_like_actions(games: Any) -> None:
     batch = BatchEnv("pepper", 2, 3)

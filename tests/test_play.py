@@ -295,6 +295,34 @@ def test_a_player_that_fails_ends_the_application_with_its_error(file):
     assert isinstance(use(session, keys).return_value, ZeroDivisionError)
 
 
+@pytest.mark.parametrize("asks", ["player", "advisor"])
+def test_who_leaves_does_not_wait_for_a_player_that_thinks(file, asks):
+    """A language model may take minutes."""
+    session, left, waited, asked = start("donguri", file), threading.Event(), [], threading.Event()
+
+    def think(*_: Any) -> Any:
+        asked.set()
+        waited.append(left.wait(30))
+        return 0
+
+    if asks == "player":
+        session.choose = think  # type: ignore[method-assign]
+    else:
+        session.question = lambda: type("Thinks", (), {"hint": property(think)})()  # type: ignore[method-assign]
+
+    async def keys(app: PlayApp, pilot: Any) -> None:
+        while not asked.is_set():
+            if app.asked:
+                await pilot.press("enter" if asks == "player" else "question_mark")
+            await pilot.pause(0.01)
+        await pilot.press("ctrl+q")
+
+    use(session, keys)
+    assert asked.is_set()
+    assert not waited
+    left.set()
+
+
 @pytest.mark.parametrize("program", [False, True])
 def test_a_player_that_names_no_legal_card_is_told_without_its_hand(file, program):
     """The match can go on afterwards."""

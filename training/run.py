@@ -142,7 +142,7 @@ def _check_unchanged(config: RunConfig, model: SelfPlayPPO, folder: Path) -> Non
     now, before = config.model_dump(), model.made_with or {}
     changed = [key for key in now if key not in MAY_CHANGE and now[key] != before.get(key, now[key])]
     if changed:
-        told = " and ".join(f"{key} was {before[key]!r} and is {now[key]!r}" for key in changed)
+        told = " and ".join(f"{key} was {shown(before[key])} and is {shown(now[key])}" for key in changed)
         raise RunError(
             f"{folder / 'config.yaml'} has changed since the run began: {told}; a run that goes on may only have other "
             f"{', '.join(sorted(MAY_CHANGE))}"

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
 from contextlib import suppress
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 from rich.markdown import Markdown
 from rich.text import Text
@@ -31,6 +34,23 @@ WIDE, LOG = 110, 46  # columns from which the tricks are listed beside the table
 LEAST = (80, 24)  # columns and lines from which the figures of a hint leave the seats in sight
 TAKE_BACK = -1  # instead of a card
 CARD_PAUSE = 0.2  # share of the pause after a trick
+
+T = TypeVar("T")
+
+
+async def _in_thread(call: Callable[[], T]) -> T:
+    """What a call returns. Who leaves the application does not wait for it, as ``asyncio.to_thread`` would."""
+    answer: Future[T] = Future()
+    answer.set_running_or_notify_cancel()
+
+    def run() -> None:
+        try:
+            answer.set_result(call())
+        except BaseException as error:
+            answer.set_exception(error)
+
+    threading.Thread(target=run, daemon=True).start()
+    return await asyncio.wrap_future(answer)
 
 
 class Page(ModalScreen[None]):
@@ -148,7 +168,7 @@ class PlayApp(App[Exception | None]):
         try:
             while not self.session.match.over:
                 own = self.session.asks
-                action = await (self._ask() if own else asyncio.to_thread(self.session.choose))
+                action = await (self._ask() if own else _in_thread(self.session.choose))
                 if action == TAKE_BACK:
                     self.session.take_back()
                     continue
@@ -350,7 +370,7 @@ class PlayApp(App[Exception | None]):
         """Asks the advisor in a thread."""
         question = self.session.question()
         try:
-            await asyncio.to_thread(lambda: question.hint)
+            await _in_thread(lambda: question.hint)
             self.advice = question
         except Exception as error:
             self._advises, self.message = False, Text(f"no hints: {error}", "yellow")
