@@ -905,14 +905,19 @@ def test_what_is_no_word_or_list_is_told_in_a_line(given: Any) -> None:
 # --- copies that cannot be written ----------------------------------------------------------------------------------
 
 
+def that_can_be_copied(kind: str, observation: str = "position") -> Single:
+    game = Single(kind, **({} if kind == "match" else {"observation": observation}))
+    if kind == "sb3":
+        game.env = game.env.venv  # its monitor cannot be
+    return game
+
+
 @pytest.mark.parametrize("observation", ["position", "history"])
 @pytest.mark.parametrize("kind", INTERFACES)
 def test_a_copy_with_read_only_arrays_plays_on_like_its_original(kind: str, observation: str) -> None:
     if observation == "history" and kind == "match":
         return
-    game = Single(kind, **({} if kind == "match" else {"observation": observation}))
-    if kind == "sb3":
-        game.env = game.env.venv  # its monitor cannot be pickled
+    game = that_can_be_copied(kind, observation)
     twin = copy.copy(game)
     twin.env = through_a_store(game.env)
     for _ in range(7):
@@ -927,9 +932,7 @@ def test_copies_of_a_pickle_share_no_memory_that_could_be_written(kind: str, obs
     """They wrote into its buffers, which were their original's, or one another's."""
     if observation == "history" and kind == "match":
         return
-    game = Single(kind, **({} if kind == "match" else {"observation": observation}))
-    if kind == "sb3":
-        game.env = game.env.venv  # its monitor cannot be pickled
+    game = that_can_be_copied(kind, observation)
     buffers: list[Any] = []
     data = pickle.dumps(game.env, protocol=5, buffer_callback=buffers.append)
     store, games = [bytearray(each.raw()) for each in buffers], [game, *(copy.copy(game) for _ in range(3))]
@@ -945,9 +948,7 @@ def test_copies_of_a_pickle_share_no_memory_that_could_be_written(kind: str, obs
 @pytest.mark.parametrize("how", [copy.copy, copy.deepcopy])
 @pytest.mark.parametrize("kind", INTERFACES)
 def test_a_copy_is_played_without_its_original(kind: str, how: Callable[[Any], Any]) -> None:
-    game = Single(kind)
-    if kind == "sb3":
-        game.env = game.env.venv  # its monitor cannot be copied
+    game = that_can_be_copied(kind)
     game.takes(game.legal())
     twin, before = copy.copy(game), game.position()
     twin.env = how(game.env)

@@ -102,8 +102,8 @@ def export_policy(policy: Any, game: Any, path: str | os.PathLike[str], run: dic
         agent = PolicyAgent(target, played, content=content)
     except InputError as error:
         raise InputError(
-            "the module cannot become a policy file: expected one that does the same with any number of rows, without "
-            f"len(), loops or branches that hang on it ({str(error).removeprefix(f'{target}: ')})"
+            "the module cannot become a policy file; one with len(), loops or branches over rows cannot be followed "
+            f"for any number of rows ({str(error).removeprefix(f'{target}: ')})"
         ) from None
     found = agent.evaluate(observations, masks)
     _same("the exported file's", found, expected, masks, "from the module's")

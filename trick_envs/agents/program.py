@@ -132,9 +132,8 @@ class ProgramAgent:
         answer = self._expect({"type": "act", **question}, "card")
         card = answer.get("card")
         if card not in question["legal"]:
-            self.close()
-            expected = f"expected one of {' '.join(question['legal'])}"
-            raise IllegalAnswer(f"{self.name} named {shown(card)}, which is not legal: {expected}")
+            told = f"named {shown(card)}, which is not legal: expected one of {' '.join(question['legal'])}"
+            raise self._failed(told, IllegalAnswer)
         return self.game.deck.parse(str(card))
 
     def _about(self) -> dict[str, Any]:
@@ -172,9 +171,9 @@ class ProgramAgent:
             raise self._failed(f'answered {_shown(line)}: expected a line {{"type": "{kind}", …}}')
         return answer
 
-    def _failed(self, what: str) -> ProgramError:
+    def _failed(self, what: str, kind: type[ProgramError] = ProgramError) -> ProgramError:
         self.close()
-        return ProgramError(f"{self.name} {what}")
+        return kind(f"{self.name} {what}")
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name not in ("_running", "_lock")}
