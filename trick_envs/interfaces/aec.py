@@ -451,14 +451,14 @@ class RawEnv(OwnCopies, AECEnv[str, Observation, int | None]):
     def _resume(self, match: Match, illegal: bool, dead_steps: int) -> None:
         """Continues a match that has been replayed."""
         self._begin(match)
-        for deal in match.deals:
+        played = [deal for deal in match.deals if deal.actions]
+        for deal in played:
             for seat in {seat for seat, _ in deal.actions}:
                 self._cumulative_rewards[self.possible_agents[seat]] = 0.0
             for agent, reward in zip(self.possible_agents, deal.rewards, strict=False):
                 self._cumulative_rewards[agent] += reward
-        last = next((deal for deal in reversed(match.deals) if deal.actions), None)
-        if last is not None and last.rewards:  # the last play has ended a deal
-            self.rewards = dict(zip(self.possible_agents, last.rewards, strict=True))
+        if played and played[-1].rewards:  # the last play has ended a deal
+            self.rewards = dict(zip(self.possible_agents, played[-1].rewards, strict=True))
             self._paid = True
         if match.over:
             self._finished = True
