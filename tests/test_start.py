@@ -584,6 +584,36 @@ def test_what_was_begun_is_finished_after_ctrl_c(tmp_path):
         time.sleep(0.1)
 
 
+@POSIX
+@pytest.mark.parametrize(("presses", "kept"), [(1, True), (2, False)])
+def test_ctrl_c_waits_until_a_function_is_compiled_but_the_second_does_not(presses, kept, tmp_path):
+    code = f"""
+import pathlib, signal
+from numba.core import event
+from trick_envs import load_game
+class Presses(event.Listener):
+    left = {presses}
+    def on_start(self, event):
+        while self.left:
+            self.left -= 1
+            signal.raise_signal(signal.SIGINT)
+    def on_end(self, event):
+        pass
+event.register("numba:compile", Presses())
+game = load_game("pepper")
+try:
+    game.kernels.legal_cards(game.template)
+except KeyboardInterrupt:
+    kept = any(pathlib.Path({str(tmp_path)!r}).glob("*/*.code"))
+    print("stopped", kept, signal.getsignal(signal.SIGINT) is signal.default_int_handler)
+print(game.kernels.legal_cards(game.template)[0])
+"""
+    environment = {"TRICK_ENVS_CACHE": str(tmp_path), "TRICK_ENVS_COMPILE": "first"}
+    expected = load_game("pepper")
+    legal, _ = expected.kernels.legal_cards(expected.template)
+    assert output(start(code, **environment)).split() == ["stopped", str(kept), "True", str(legal)]
+
+
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write everywhere")
 def test_a_home_that_cannot_be_written_is_no_obstacle(tmp_path):
     tmp_path.chmod(0o500)

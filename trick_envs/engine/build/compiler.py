@@ -14,12 +14,15 @@ import gc
 import hashlib
 import importlib.util
 import pickle
+import signal
 import sys
+import threading
 import types
 import typing
 import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -198,13 +201,41 @@ def machine_code(function: Function, kinds: Sequence[Any], record: np.dtype[Any]
     if not _load(compiled, file):
         with _alone(file):
             if not _load(compiled, file):
-                _save(_compile(compiled, tuple(_numba_type(kind, record) for kind in kinds)), file)
+                signature = tuple(_numba_type(kind, record) for kind in kinds)
+                with _ctrl_c_waits():
+                    _save(_compile(compiled, signature), file)
     (result,) = compiled.overloads.values()
     types_ = result.signature.args
     writeable = tuple(each.copy(readonly=False) if isinstance(each, numba.types.Array) else each for each in types_)
     if writeable != types_:  # Numba would compile it once more: for what it only reads
         compiled.add_overload(result._replace(signature=result.signature.replace(args=writeable)))
     return compiled
+
+
+@contextlib.contextmanager
+def _ctrl_c_waits() -> Iterator[None]:
+    """Puts the first Ctrl-C off until the end of the block; the second one has its usual effect at once.
+
+    LLVM and Numba call Python from native code and from weak references, where Python drops what is raised.
+    """
+    usual = signal.getsignal(signal.SIGINT)
+    if not callable(usual) or threading.current_thread() is not threading.main_thread():  # signals arrive there
+        yield
+        return
+    received: list[FrameType | None] = []
+
+    def put_off(number: int, frame: FrameType | None) -> None:
+        signal.signal(number, usual)
+        received.append(frame)
+
+    try:
+        signal.signal(signal.SIGINT, put_off)
+        yield
+    finally:
+        if not received:
+            signal.signal(signal.SIGINT, usual)
+        if received:
+            usual(signal.SIGINT, received[0])
 
 
 def _compile(compiled: Any, signature: tuple[Any, ...]) -> Any:
@@ -221,6 +252,7 @@ def _compile(compiled: Any, signature: tuple[Any, ...]) -> Any:
     return result
 
 
+@_ctrl_c_waits()
 def _load(compiled: Any, file: Path | None) -> bool:
     """Takes the code from a file, if it is there; returns whether it is."""
     try:
