@@ -379,6 +379,9 @@ def test_a_key_that_can_be_no_header_is_refused_and_not_shown(server, monkeypatc
     [
         ("llm:tiny", "expected 'llm:MODEL@http"),
         ("llm:@http://127.0.0.1", "expected 'llm:MODEL@http"),
+        ("llm:tiny@http://[::1", "expected 'llm:MODEL@http"),
+        ("llm:tiny@http://127.0.0.1:99999/v1", "expected 'llm:MODEL@http"),
+        ("llm:tiny@http://:8000/v1", "expected 'llm:MODEL@http"),
         (f"llm:tiny@http://me:{SECRET}@127.0.0.1/v1", "no password"),
         (f"llm:tiny@http://127.0.0.1?key={SECRET}", "NAME of an environment variable"),
         (f"llm:tiny@http://127.0.0.1?{SECRET}", "unknown argument"),

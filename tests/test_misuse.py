@@ -1084,6 +1084,10 @@ def with_a_long_last_deal(content: dict[str, Any]) -> None:
 CONTENTS: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
     "no list": (lambda content: content.update(actions=5), "not a saved match .TypeError"),
     "no actions": (lambda content: content.pop("actions"), "not a saved match .KeyError"),
+    "no given deal": (lambda content: content.update(given=[[]]), "not a saved match .ValueError"),
+    "lists in a deal": (lambda content: content["actions"].__setitem__(0, [0, []]), "deal 1 of the saved match cannot"),
+    "no deal": (lambda content: content.update(actions=[0]), "deal 1 of the saved match cannot be played"),
+    "nothing as a deal": (lambda content: content.update(actions=[None]), "deal 1 of the saved match cannot be played"),
     "halves": (lambda content: content["actions"].__setitem__(0, [0.5]), "deal 1 of the saved match cannot be played"),
     "an illegal play": (lambda content: content["actions"].__setitem__(0, [99]), "deal 1 .*: play 1 is not legal"),
     "a deal too few": (without_last_deal, "a saved match of 1 deals, of which 2 can be played"),

@@ -164,6 +164,18 @@ def test_a_deal_is_that_of_the_environments(name: str, players: int) -> None:
 
 
 @every_game
+def test_while_cards_are_dealt_a_sampled_world_is_another_deal(name: str) -> None:
+    state, rng = full(name).new_initial_state(), np.random.default_rng(0)
+    for dealt in range(7):
+        others = [state.resample_from_infostate(0, rng.random) for _ in range(20)]
+        for other in others:
+            assert other.information_state_string(0) == state.information_state_string(0)
+            assert (other.is_chance_node(), len(other.history())) == (True, dealt)
+        assert (len({str(other) for other in others}) > 1) == (dealt > 0)
+        state.apply_action(int(rng.choice([card for card, _ in state.chance_outcomes()])))
+
+
+@every_game
 def test_sampled_worlds_look_the_same_to_the_seat_and_can_be_played_to_their_end(name: str) -> None:
     state, rng = start(name)
     looks = ("information_state_string", "information_state_tensor", "observation_string", "observation_tensor")

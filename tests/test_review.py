@@ -254,6 +254,8 @@ def test_the_command_names_the_mistake_and_writes_the_review(tmp_path):
     assert json.loads((tmp_path / "review.json").read_text()) == json.loads(json.dumps(found.as_dict()))
     wrong = testing.CliRunner().invoke(app, ["review", str(tmp_path / "match.json"), "--seat", "7"])
     assert wrong.exit_code != 0
+    wrong = testing.CliRunner().invoke(app, [*arguments, "--worlds", "1" + "0" * 20])
+    assert str(wrong.exception).startswith("--worlds: expected a whole number of 8 to 1,000,000, not 1000")
 
 
 # --- in words -------------------------------------------------------------------------------------------------------

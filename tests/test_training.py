@@ -24,7 +24,7 @@ from helpers import SMALL_RUN
 from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.console import Console
-from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.callbacks import BaseCallback, EvalCallback
 from typer.testing import CliRunner
 
 from training import ExactCheckpoint, run
@@ -33,6 +33,7 @@ from training.self_play import stream_seed
 from trick_envs import BatchEnv, make_agent
 from trick_envs.agents import GreedyAgent, RandomAgent
 from trick_envs.cli import app
+from trick_envs.cli.base import user_error
 from trick_envs.engine.registry import load_game
 from trick_envs.errors import FolderInUseError
 from trick_envs.evaluation import bench
@@ -48,6 +49,7 @@ from trick_envs.evaluation.duplicate import (
 from trick_envs.evaluation.intervals import half_width_95
 from trick_envs.evaluation.seeds import Purpose, match_seeds, player_seeds
 from trick_envs.files import locked, replacing, write_text
+from trick_envs.interfaces.sb3 import make_vec_env
 from trick_envs.matches.seating import seatings
 
 CONFIGS = sorted((Path(__file__).parent.parent / "configs").glob("*.yaml"))
@@ -315,6 +317,27 @@ def test_a_run_takes_a_users_callback(tmp_path: Path) -> None:
     assert found.exit_code == 0, found.output
     assert Counting.counted == 44  # steps of 16 games, up to the one that it has stopped after
     assert json.loads((tmp_path / "run" / "evaluation.json").read_text())["samples"] == 704
+
+
+class Raising(BaseCallback):
+    def _on_step(self) -> bool:
+        raise RuntimeError("mine")
+
+
+class Blind(EvalCallback):
+    def __init__(self) -> None:
+        super().__init__(make_vec_env("trick_envs/Pepper-v0", n_envs=1))
+
+
+def test_what_a_users_callback_raises_is_its_own_and_who_is_refused_leaves_no_run(tmp_path: Path) -> None:
+    (tmp_path / "small.yaml").write_text(yaml.safe_dump(SMALL))
+    command = ["train", str(tmp_path / "small.yaml"), "--folder", str(tmp_path / "run"), "--callback"]
+    refused = CliRunner().invoke(app, [*command, f"{__name__}:Blind"])
+    assert "without action masks" in str(refused.exception)
+    found = CliRunner().invoke(app, [*command, f"{__name__}:Raising"])
+    assert found.exception is not None
+    assert user_error(found.exception) == f"RuntimeError: mine (raised by callback {__name__}:Raising)"
+    assert (tmp_path / "run" / "config.yaml").exists()  # it had begun: it can be resumed
 
 
 BOMB = "".join(f"{b}: &{b} [*{a}, *{a}]\n" for a, b in itertools.pairwise("abcdefghijklmnopqrst"))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cache, cached_property
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -442,6 +443,23 @@ def test_another_card_that_a_seat_has_seen_is_another_history(name, players):
                     assert twin.history(observer) != past.history(observer)
                     tried += 1
     assert tried > 3
+
+
+@pytest.mark.parametrize("name", [name for name in game_names() if PASS in game_type(name).phases])
+def test_what_has_come_from_another_hand_is_another_history(name):
+    """Two cards that were passed to a seat, in each other's place: its history is as different as what it sees."""
+    game, tried = twin_setup(name, game_type(name).default_players), 0
+    for past in pasts(game):
+        for observer in range(game.num_players):
+            got = set(members(past.states["hand"][0][observer]))
+            got -= set(past.order[observer * game.hand_size : (observer + 1) * game.hand_size].tolist())
+            for one, other in combinations(sorted(got), 2):
+                twin = past.twin(observer, one, other)
+                if twin is not None:
+                    looks_alike = look(game, twin.states, observer) == look(game, past.states, observer)
+                    assert (twin.history(observer) == past.history(observer)) == looks_alike
+                    tried += 1
+    assert tried > 10
 
 
 @every_table

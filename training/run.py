@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import signal
 import threading
+import traceback
 from collections.abc import Sequence
 from dataclasses import asdict
 from importlib.metadata import EntryPoint
@@ -37,7 +38,7 @@ from trick_envs.agents.spec import runs_code
 from trick_envs.cli.progress import progress_bar
 from trick_envs.discovery import load_point
 from trick_envs.engine.game import Game
-from trick_envs.errors import InputError, TrickEnvsError, in_a_line, shown
+from trick_envs.errors import RAISED_BY, InputError, TrickEnvsError, in_a_line, shown
 from trick_envs.evaluation.duplicate import Result, evaluate, make_result, margins_of, play_points, results_table
 from trick_envs.evaluation.seeds import Purpose
 from trick_envs.files import LOCK, locked, try_to_write, write_signed_json, write_text
@@ -87,7 +88,12 @@ def train(config: RunConfig, folder: Path, console: Console, callbacks: Sequence
         _is_free(folder)  # another process may have begun one meanwhile
         _try_files(folder)
         write_text(folder / "config.yaml", dump_config(config))
-        return _run(config, folder, console, model, _evaluation(config, folder, console), callbacks)
+        try:
+            return _run(config, folder, console, model, _evaluation(config, folder, console), callbacks)
+        except Exception as error:
+            if not isinstance(error, Interrupted) and model.num_timesteps == 0:  # a callback that is refused, say
+                (folder / "config.yaml").unlink()
+            raise
 
 
 def _is_free(folder: Path) -> None:
@@ -225,6 +231,12 @@ def _run(
             trust = " --trust" if any(runs_code(spec) for spec in config.measured_against) else ""
             again = f"trick train --resume --folder {folder}{trust}"
             raise Interrupted(f"stopped and saved; resume with:\n  {again}", stop.received or signal.SIGINT) from None
+        except Exception as error:
+            passed = [frame.f_locals.get("self") for frame, _ in traceback.walk_tb(error.__traceback__)]
+            for each in callbacks:
+                if any(one is each for one in passed):
+                    error.add_note(f"{RAISED_BY}callback {type(each).__module__}:{type(each).__qualname__}")
+            raise
     console.print(results_table(results, f"{game.title}, {game.num_players} players: {folder}"))
     if config.opponent is not None:
         console.print(verdict(results[0]), highlight=False, markup=False, soft_wrap=True)

@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 import numpy as np
 
@@ -165,7 +165,7 @@ def parse_llm(spec: str) -> tuple[str, str, Settings]:
         ValueError: if it is malformed. What it says of a key is never repeated.
     """
     found = _SPEC.fullmatch(spec)
-    if found is None or "@" in found["url"]:
+    if found is None or "@" in found["url"] or not _is_address(found["url"]):
         raise InputError("expected 'llm:MODEL@http://HOST:PORT/v1?ARGUMENT&…', with no password in the address")
     given: dict[str, Any] = {}
     for pair in filter(None, (found["rest"] or "").split("&")):
@@ -188,6 +188,14 @@ def parse_llm(spec: str) -> tuple[str, str, Settings]:
             raise InputError(f"llm: {name}: expected {kind} of {low:g} to {high:g}")
         given[name] = number
     return found["model"], found["url"], Settings(**given)
+
+
+def _is_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return bool(parts.hostname) and parts.port != 0
+    except ValueError:  # brackets, or a port that there is not
+        return False
 
 
 class LLMAgent(OwnCopies):
@@ -367,7 +375,10 @@ class LLMAgent(OwnCopies):
         except Exception as error:
             if type(error).__module__.partition(".")[0] not in ("httpx", "httpx2", "httpcore", "httpcore2", "h11"):
                 raise
-            raise _InPassing(f"{type(error).__name__}: {self._told(str(error))}") from None
+            told = f"{type(error).__name__}: {self._told(str(error))}"
+            if type(error).__name__ == "InvalidURL":
+                raise LLMError(f"{self.name}: {told}") from None
+            raise _InPassing(told) from None
         try:
             content = json.loads(body)
             answer = content["choices"][0]["message"].get("content")

@@ -82,7 +82,7 @@ class RolloutAgent(OwnCopies):
             )
         self.name = name or f"{policy.name}+rollout:{worlds}"
         self.game = checked_game(game)
-        self._policy, self._rounds = policy, list(_rounds(whole_number(worlds, 1, MAX_EFFORT, "worlds")))
+        self._policy, self._rounds = policy, _rounds(worlds)
         self._points: tuple[float, float, float] | None = None
         self.seed(seed)
 
@@ -99,7 +99,7 @@ class RolloutAgent(OwnCopies):
         """The same search with other worlds, by the same policy, which is calibrated for both and keeps its seed."""
         other = object.__new__(RolloutAgent)
         vars(other).update(vars(self) | {"_points": self._calibrated()})
-        other._rounds, other._seed = list(_rounds(worlds)), np.uint64(seed)
+        other._rounds, other._seed = _rounds(worlds), np.uint64(seed)
         return other
 
     def compare(
@@ -282,10 +282,10 @@ def _statistics(sums: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.float64],
     return mean, np.maximum(sums[1] / counts - mean * mean, 0.0), sums[2]
 
 
-def _rounds(worlds: int) -> Iterator[int]:
+def _rounds(worlds: int) -> list[int]:
     """How many worlds each round samples: a quarter first, then as many as before."""
-    done = 0
-    while done < worlds:
-        size = min(max(-(-worlds // 4), done), worlds - done, MOST_WORLDS)
-        yield size
-        done += size
+    sizes, left = list[int](), whole_number(worlds, 1, MAX_EFFORT, "worlds")
+    while left:
+        sizes.append(min(max(-(-worlds // 4), worlds - left), left, MOST_WORLDS))
+        left -= sizes[-1]
+    return sizes

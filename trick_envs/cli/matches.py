@@ -125,7 +125,9 @@ def review(
     json_file: JsonOption = None,
 ) -> None:
     """Judge every play of a match: what it has cost, which were mistakes, and who has played how well."""
+    from trick_envs.agents.search import MAX_EFFORT
     from trick_envs.cli.progress import progress_bar
+    from trick_envs.engine.arguments import whole_number
     from trick_envs.files import read_json, write_json
     from trick_envs.matches.replay import replay as replayed
     from trick_envs.matches.seating import checked_seat
@@ -133,6 +135,7 @@ def review(
     from trick_envs.play.review import review as judge
     from trick_envs.play.review import review_told
 
+    whole_number(worlds, 8, MAX_EFFORT, "--worlds")
     record = read_json(file)
     match = replayed(record)
     if seat is not None:

@@ -58,6 +58,7 @@ class Recall:
         game.kernels.start_match(self._states, 0, game.template, np.uint64(0))
         self._events: list[array[int]] = [array("h") for _ in range(game.num_players)]
         self._sights: list[_Sight] = []
+        self._passed: list[tuple[int, int]] = []  # each card that is on its way to another seat, and who has passed it
         self._deals = self._plays = 0
         shown = [(name, place) for name, place in game.type.places.items() if place.open]
         self._open = [name for name, _ in shown]
@@ -79,13 +80,14 @@ class Recall:
         self.game.kernels.deal_order(self._states, np.array(deal.order, np.int8), deal.dealer)
         self._number, self._deals, self._plays = self._deals, self._deals + 1, 0
         self._tell((self._number, deal.dealer, DEAL, HIDDEN_CARD))
-        self._sights = [_Sight(0, 0) for _ in self._events]
+        self._sights, self._passed = [_Sight(0, 0) for _ in self._events], []
         self._look(MIDDLE, HIDDEN_CARD)
 
     def _play(self, action: int) -> None:
         seat, phase = int(self._states["seat"][0]), int(self._states["phase"][0])
         for observer, told in enumerate(self._events):
             told.extend((self._number, seat, phase, HIDDEN_CARD if is_hidden(phase, seat, observer) else action))
+        self._passed = [*self._passed, (action, seat)] if phase == PASS else []
         over = self.game.kernels.play_without_dealing(self._states, action)
         self._plays += 1
         self._look(seat, HIDDEN_CARD if is_hidden(phase, seat, MIDDLE) else action)
@@ -98,26 +100,41 @@ class Recall:
             told.extend(event)
 
     def _look(self, seat: int, named: int) -> None:
-        """Notes the cards that have come into hands, or on the table, in view of a seat; not the one just named."""
+        """Notes the cards that have come into hands, or on the table, in view of a seat; not the one just named.
+
+        Cards that come at once are in order of where they are; those that were passed to the observer are in order of
+        who has passed them, which it sees.
+        """
         hands, kind = _bits(self._states["hand"]), self.game.deck.kind
         lying = {name: _sets(self._states[name]) for name in self._open}
         arrived = _union(lying[name] for name, _ in self._arrivals)
         everybody = _union((*lying.values(), _sets(self._states["gone"])))
+        passed = False
         for observer, (sight, seen) in enumerate(zip(self._sights, _sets(self._states["seen"]), strict=True)):
-            came: list[tuple[int, int]] = []
+            came: list[tuple[int, int, int]] = []
             now = hands & seen * self._every_hand
             if drawn := now & ~sight.in_hands:
                 for holder in range(self.game.num_players):
-                    came += [(holder, kind(card)) for card in _cards(drawn >> SET * holder)]
+                    kinds, own = map(kind, _cards(drawn >> SET * holder)), holder == observer
+                    came += [(holder, self._giver(each) if own else MIDDLE, each) for each in kinds]
             if arrived & ~sight.known:
                 for name, per_seat in self._arrivals:
                     for place, there in enumerate(lying[name]):
-                        came += [(place if per_seat else MIDDLE, kind(card)) for card in _cards(there & ~sight.known)]
+                        where = place if per_seat else MIDDLE
+                        came += [(where, MIDDLE, kind(card)) for card in _cards(there & ~sight.known)]
             sight.in_hands, sight.known = now, everybody | seen
-            if (seat, named) in came:
-                came.remove((seat, named))
-            for holder, card in sorted(came):
+            if (seat, MIDDLE, named) in came:
+                came.remove((seat, MIDDLE, named))
+            for holder, giver, card in sorted(came):
                 self._events[observer].extend((self._number, holder, SEE, card))
+                passed = passed or giver != MIDDLE
+        if passed:
+            self._passed = []
+
+    def _giver(self, card: int) -> int:
+        """Who has passed a card; ``MIDDLE``: nobody, or one of two cards that are alike."""
+        givers = {seat for passed, seat in self._passed if passed == card}
+        return givers.pop() if len(givers) == 1 else MIDDLE
 
 
 def _bits(places: npt.NDArray[np.int64]) -> int:

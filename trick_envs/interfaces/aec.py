@@ -387,7 +387,7 @@ class RawEnv(OwnCopies, AECEnv[str, Observation, int | None]):
             - 5: the deal is over, and the last number is not a card but the seat's points in it,
             - 6: a deal begins, dealt by the seat; the card is -1,
             - 7: the observer comes to see the card in the hand or in front of the seat, or of nobody (-1): dealt,
-              turned up, drawn, taken up.
+              turned up, drawn, taken up. Cards that are passed to it are in order of the seats that pass them.
 
             Two histories of a seat are equal if it has seen the same, and only then.
         """

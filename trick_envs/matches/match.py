@@ -14,7 +14,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from trick_envs.engine.arguments import action_number, reward_mode
+from trick_envs.engine.arguments import action_number, reward_mode, whole_numbers
 from trick_envs.engine.deal import BY_THE_RULES, Deal, Plays, Trick, ends_trick
 from trick_envs.engine.game import Game, checked_game
 from trick_envs.engine.kernels.playing import DEAL_ENDED, ILLEGAL, MATCH_ENDED
@@ -300,15 +300,17 @@ class Match:
                 match = cls(game, checked_seed(content["seed"]), _given(content["given"], game), reward)
                 match._play_again(content["actions"])
                 return match, content["extra"]
-        except (KeyError, TypeError, OverflowError, RecursionError) as error:
+        except InputError:
+            raise
+        except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
             raise InputError(f"these bytes are not a saved match ({in_a_line(error)})") from None
         raise InputError(f"this is a match of {shown(played)}, and the environment is {_key(game, reward)}")
 
     def _play_again(self, deals: Any) -> None:
         """Plays the actions of a saved match, deal by deal."""
         for number, listed in enumerate(deals):
-            actions = np.asarray(listed if listed else np.zeros(0, np.int64))
-            if actions.ndim != 1 or actions.dtype.kind not in "iu" or number != len(self.deals) - 1:
+            actions = whole_numbers(listed or np.zeros(0, np.int64)) if isinstance(listed, list) else None
+            if actions is None or actions.ndim != 1 or number != len(self.deals) - 1:
                 raise InputError(f"deal {number + 1} of the saved match cannot be played")
             # the last finished trick ends among the last plays of one of the last two deals: they are played one by one
             alone = 2 * (self.game.num_players + 2) if number >= len(deals) - 2 else 0

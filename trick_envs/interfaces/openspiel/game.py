@@ -123,8 +123,14 @@ class DealState(pyspiel.State):
         """A random state of the same information state; all deals that lead to one have the same probability.
 
         At full size it is a sampled world (``Game.resample``): it can be played on and sampled again, and its
-        ``history()`` stays the one of this state.
+        ``history()`` stays the one of this state. While cards are dealt, nobody has seen one: as many are dealt anew.
         """
+        if self.position.dealing:
+            state = self.get_game().new_initial_state()
+            for _ in self.position.dealt:
+                cards, chances = zip(*state.chance_outcomes(), strict=True)
+                state.apply_action(cards[int(np.searchsorted(np.cumsum(chances[:-1]), sampler(), side="right"))])
+            return state
         if not isinstance(self.position.game, Variant):
             state = self.clone()
             state.position = self.position.resampled(player, np.random.default_rng(int(sampler() * 2**53)))
