@@ -245,6 +245,24 @@ def test_masks_cannot_be_left_out() -> None:
         make().learn(64, use_masking=False)
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("threads", 0, "threads: expected a whole number of 1 to 1,024, not 0"),
+        ("threads", "x", "threads: expected a whole number of 1 to 1,024, not 'x'"),
+        ("update_fraction", 0, "update_fraction: expected a number above 0, 1 at most, not 0"),
+        ("update_fraction", float("nan"), "update_fraction: expected a number above 0, 1 at most, not nan"),
+        ("update_fraction", 2, "update_fraction: expected a number above 0, 1 at most, not 2"),
+    ],
+)
+def test_settings_that_there_are_not_are_told_before_anything_is_learned(name: str, value: Any, told: str) -> None:
+    model = make()
+    setattr(model, name, value)
+    with pytest.raises(InputError, match=f"^{told}"):
+        model.learn(64)
+    assert model.num_timesteps == 0
+
+
 def test_a_model_without_games_cannot_learn(tmp_path: Path) -> None:
     make().save(tmp_path / "policy.zip")
     with pytest.raises(ValueError, match="no games to learn in: load"):

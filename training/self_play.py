@@ -716,6 +716,10 @@ class SelfPlayPPO(MaskablePPO):
         progress_bar: bool = False,
     ) -> Self:
         """SB3's."""
+        whole_number(self.threads, 1, 1024, "threads")
+        fraction = self.update_fraction
+        if not isinstance(fraction, int | float | np.floating) or not 0 < fraction <= 1:
+            raise InputError(f"update_fraction: expected a number above 0, 1 at most, not {shown(fraction)}")
         if not use_masking:
             raise InputError("use_masking: expected True: these games have illegal actions")
         if self.env is None:
