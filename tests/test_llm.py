@@ -382,6 +382,8 @@ def test_a_key_that_can_be_no_header_is_refused_and_not_shown(server, monkeypatc
         ("llm:tiny@http://[::1", "expected 'llm:MODEL@http"),
         ("llm:tiny@http://127.0.0.1:99999/v1", "expected 'llm:MODEL@http"),
         ("llm:tiny@http://:8000/v1", "expected 'llm:MODEL@http"),
+        (f"llm:tiny@http://{'a' * 300}/v1", "expected 'llm:MODEL@http"),
+        ("llm:tiny@http://one..two/v1", "expected 'llm:MODEL@http"),
         (f"llm:tiny@http://me:{SECRET}@127.0.0.1/v1", "no password"),
         (f"llm:tiny@http://127.0.0.1?key={SECRET}", "NAME of an environment variable"),
         (f"llm:tiny@http://127.0.0.1?{SECRET}", "unknown argument"),

@@ -193,8 +193,8 @@ def parse_llm(spec: str) -> tuple[str, str, Settings]:
 def _is_address(url: str) -> bool:
     try:
         parts = urlsplit(url)
-        return bool(parts.hostname) and parts.port != 0
-    except ValueError:  # brackets, or a port that there is not
+        return bool(parts.hostname and parts.hostname.encode("idna")) and parts.port != 0
+    except ValueError:  # brackets, a port that there is not, a name that has no such letters or is too long
         return False
 
 
@@ -375,10 +375,7 @@ class LLMAgent(OwnCopies):
         except Exception as error:
             if type(error).__module__.partition(".")[0] not in ("httpx", "httpx2", "httpcore", "httpcore2", "h11"):
                 raise
-            told = f"{type(error).__name__}: {self._told(str(error))}"
-            if type(error).__name__ == "InvalidURL":
-                raise LLMError(f"{self.name}: {told}") from None
-            raise _InPassing(told) from None
+            raise _InPassing(f"{type(error).__name__}: {self._told(str(error))}") from None
         try:
             content = json.loads(body)
             answer = content["choices"][0]["message"].get("content")
