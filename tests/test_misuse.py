@@ -1321,6 +1321,6 @@ def test_a_port_that_is_taken_is_told_with_what_to_do() -> None:
         port = taken.getsockname()[1]
         with pytest.raises(OSError, match=rf"cannot listen on 127.0.0.1:{port} \(.*\): try another --port, or 0 for"):
             _bind("127.0.0.1", port)
-    for elsewhere in ("192.0.2.1", "no.such.host.invalid"):
+    for elsewhere in ("192.0.2.1", "no.such.host.invalid", "xn--ñ", "a" * 300):
         with pytest.raises(OSError, match=rf"cannot listen on {elsewhere}:0 \(.*\): try another --host, one of this"):
             _bind(elsewhere, 0)

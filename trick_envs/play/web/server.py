@@ -113,11 +113,13 @@ def _bind(host: str, port: int) -> socket.socket:
     found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         found.bind((host, port))
-    except OSError as error:
+    except (OSError, TypeError, ValueError) as error:  # a name with letters that no host has is one of the latter
         found.close()
-        elsewhere = isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL
+        elsewhere = not isinstance(error, OSError) or isinstance(error, socket.gaierror)
+        elsewhere = elsewhere or getattr(error, "errno", None) == errno.EADDRNOTAVAIL
         other = "another --host, one of this machine" if elsewhere else "another --port, or 0 for any"
-        raise OSError(f"cannot listen on {host}:{port} ({error.strerror}): try {other}") from None
+        told = getattr(error, "strerror", error)
+        raise OSError(f"cannot listen on {host}:{port} ({told}): try {other}") from None
     found.listen(128)
     return found
 
