@@ -340,6 +340,24 @@ def test_what_a_users_callback_raises_is_its_own_and_who_is_refused_leaves_no_ru
     assert (tmp_path / "run" / "config.yaml").exists()  # it had begun: it can be resumed
 
 
+class Removing(BaseCallback):
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        self.folder = folder
+
+    def _on_training_start(self) -> None:
+        (self.folder / "config.yaml").unlink()
+        raise RuntimeError("mine")
+
+    def _on_step(self) -> bool:
+        return True
+
+
+def test_what_stopped_a_run_is_told_also_where_its_files_are_gone(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match="mine"):
+        run.train(RunConfig.model_validate(SMALL), tmp_path / "run", QUIET, [Removing(tmp_path / "run")])
+
+
 BOMB = "".join(f"{b}: &{b} [*{a}, *{a}]\n" for a, b in itertools.pairwise("abcdefghijklmnopqrst"))
 HOSTILE = {
     "itself": "&a [*a]",

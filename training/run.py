@@ -92,7 +92,7 @@ def train(config: RunConfig, folder: Path, console: Console, callbacks: Sequence
             return _run(config, folder, console, model, _evaluation(config, folder, console), callbacks)
         except Exception as error:
             if not isinstance(error, Interrupted) and model.num_timesteps == 0:  # a callback that is refused, say
-                (folder / "config.yaml").unlink()
+                (folder / "config.yaml").unlink(missing_ok=True)
             raise
 
 

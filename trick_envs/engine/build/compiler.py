@@ -234,7 +234,7 @@ def _ctrl_c_waits() -> Iterator[None]:
     finally:
         if not received:
             signal.signal(signal.SIGINT, usual)
-        if received:
+        if received:  # no else: it may have come between the two
             usual(signal.SIGINT, received[0])
 
 
