@@ -186,8 +186,11 @@ def test_no_table_and_no_note_sends_a_terminal_what_it_would_obey(capsys: pytest
         assert rf"{name}\x1b[2J\x1b]0;owned\x07" in printed
 
 
+@pytest.mark.parametrize(
+    ("raised", "told_last"), [("OSError('not\\nthere')", "OSError: not there"), ("SystemExit(0)", "SystemExit: 0")]
+)
 def test_a_player_of_others_that_raises_is_named_behind_its_traceback(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    raised: str, told_last: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "raising.py").write_text(
         "class Player:\n"
@@ -195,16 +198,26 @@ def test_a_player_of_others_that_raises_is_named_behind_its_traceback(
         "    def __init__(self, game, seed): pass\n"
         "    def seed(self, seed): pass\n"
         "    def act(self, observations, masks, states=None):\n"
-        "        if (masks.sum(1) == 1).any(): raise OSError('not\\nthere')\n"  # late in a deal
+        f"        if (masks.sum(1) == 1).any(): raise {raised}\n"  # late in a deal
         "        return masks.argmax(1)\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "raising", raising=False)
     command = ("evaluate", "--game", "hearts", "--deals", "2", "--folder", str(tmp_path / "runs"))
     status, told = run(monkeypatch, capsys, *command, "raising:Player", "greedy")
     assert status == 2
     assert told.startswith("Traceback (most recent call last)")
     assert "raising.py" in told
-    assert told.splitlines()[-1] == "error: OSError: not there (raised by player mine)"
+    assert told.splitlines()[-1] == f"error: {told_last} (raised by player mine)"
+
+
+def test_a_player_of_others_that_cannot_be_made_is_an_error_with_its_spec(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "unmade.py").write_text("import sys\ndef player(game, seed): sys.exit('no key')\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(InputError, match=r"^unmade:player: SystemExit: no key$"):
+        make_agent("unmade:player", load_game("hearts"))
 
 
 def interrupted_import() -> ImportError:

@@ -419,6 +419,8 @@ def test_a_server_that_dies_loses_no_deal_and_nothing_is_paid_twice(server, tmp_
     assert asked // 2 <= paid < asked
     with (tmp_path / "cut" / FILE).open("a") as file:
         file.write('{"key": "cut o')  # as a crash would
+    kept = (tmp_path / "cut" / FILE).read_bytes()
+    (tmp_path / "cut" / FILE).write_bytes(b"\xef\xbb\xbf" + kept)  # as an editor on Windows would
     server.does = lambda number, request: None
     server.requests.clear()
     resumed = play_arena(plan_of(server), tmp_path / "cut")

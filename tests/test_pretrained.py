@@ -350,6 +350,15 @@ def test_only_a_better_policy_replaces_another(folder: Path, tmp_path: Path) -> 
     assert load_manifest(path)["sha256"] == hashlib.sha256(path.read_bytes()).hexdigest()
 
 
+def test_a_manifest_that_cannot_be_written_is_noticed_before_the_ladder(folder: Path, tmp_path: Path) -> None:
+    finished = finish(tmp_path / "run")
+    (folder / "donguri-3.json").mkdir()
+    with pytest.raises(InputError, match=r"donguri-3\.json cannot be written: Is a directory"):
+        command("release", finished, "--deals", "2")
+    assert not (finished / "release").exists()
+    assert not (folder / "donguri-3.onnx").exists()
+
+
 def test_releasing_a_policy_again_measures_its_ladder_again(folder: Path, tmp_path: Path) -> None:
     finished = finish(tmp_path / "run")
     command("release", finished, "--deals", "2")

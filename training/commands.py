@@ -223,11 +223,12 @@ def release(
 ) -> None:
     """Make the policy of a run the one that comes with its game, if it is better than the one that is there."""
     from training.release import finished_run
-    from trick_envs.agents.pretrained import PRETRAINED
+    from trick_envs.agents.pretrained import PRETRAINED, manifest_file
     from trick_envs.evaluation.duplicate import results_table
 
     found = finished_run(run)
     try_to_write(found.target)
+    try_to_write(manifest_file(found.target))
     target = folder or run / "release"
     with resumable_arena():
         meeting = None if force else found.meeting()

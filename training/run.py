@@ -90,7 +90,7 @@ def train(config: RunConfig, folder: Path, console: Console, callbacks: Sequence
         write_text(folder / "config.yaml", dump_config(config))
         try:
             return _run(config, folder, console, model, _evaluation(config, folder, console), callbacks)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             if not isinstance(error, Interrupted) and model.num_timesteps == 0:  # a callback that is refused, say
                 (folder / "config.yaml").unlink(missing_ok=True)
             raise
@@ -231,7 +231,7 @@ def _run(
             trust = " --trust" if any(runs_code(spec) for spec in config.measured_against) else ""
             again = f"trick train --resume --folder {folder}{trust}"
             raise Interrupted(f"stopped and saved; resume with:\n  {again}", stop.received or signal.SIGINT) from None
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             passed = [frame.f_locals.get("self") for frame, _ in traceback.walk_tb(error.__traceback__)]
             for each in callbacks:
                 if any(one is each for one in passed):

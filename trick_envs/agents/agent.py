@@ -130,7 +130,7 @@ def named_if_it_raises(agent: object) -> Iterator[None]:
     """What a player that is not of this package raises has a note that names it."""
     try:
         yield
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         if type(agent).__module__.partition(".")[0] != "trick_envs":
             error.add_note(f"{RAISED_BY}player {getattr(agent, 'name', agent)}")
         raise

@@ -498,7 +498,7 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
     """The lines of a file; those that a crash has cut off are left out."""
     if not path.is_file():
         return
-    with path.open(encoding="utf-8", errors="replace") as file:
+    with path.open(encoding="utf-8-sig", errors="replace") as file:  # a byte order mark, if an editor wrote one
         for text in file:
             try:
                 line = json.loads(text)

@@ -212,7 +212,7 @@ def _from_outside(spec: str, game: Game, seed: int) -> Agent:
         agent = factory(game, seed)
     except TrickEnvsError:
         raise
-    except Exception as error:  # code of others
+    except (Exception, SystemExit) as error:  # code of others
         raise InputError(f"{spec}: {in_a_line(error)}") from error
     return checked_agent(agent, spec)
 

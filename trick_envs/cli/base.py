@@ -137,7 +137,9 @@ def main(add_commands: Callable[[], None]) -> None:
     try:
         add_commands()
         app()
-    except (KeyboardInterrupt, Exception) as error:
+    except (KeyboardInterrupt, SystemExit, Exception) as error:
+        if isinstance(error, SystemExit) and not _raised_by(error):
+            raise
         if _is_interrupt(error):
             sys.exit(130)
         told = user_error(error)
