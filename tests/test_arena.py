@@ -98,15 +98,15 @@ def policy(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def test_greedy_beats_random_and_the_table_is_the_same_from_either_side(tmp_path: Path) -> None:
-    found = play(tmp_path / "a", "random", "greedy", "pimc:9", deals=100)
+    found = play(tmp_path / "a", "random", "greedy", "pimc:9", deals=60)
     for one, other in (("greedy", "random"), ("pimc:9", "random"), ("pimc:9", "greedy")):
         meeting, reverse = found.results[one, other], found.results[other, one]
         assert meeting.margin - meeting.half_width > 0
         assert (reverse.margin, reverse.half_width) == (-meeting.margin, meeting.half_width)
-        assert meeting.deals == reverse.deals == 100
+        assert meeting.deals == reverse.deals == 60
     assert found.ratings["random"][0] < found.ratings["greedy"][0] < found.ratings["pimc:9"][0]
     assert all(speed > 0 for speed in found.speed.values())
-    again = play(tmp_path / "b", "pimc:9", "greedy", "random", deals=100)
+    again = play(tmp_path / "b", "pimc:9", "greedy", "random", deals=60)
     assert again.results == found.results
     assert again.ratings == found.ratings
 
@@ -310,10 +310,10 @@ def test_processes_play_the_same_table(tmp_path: Path, policy: str) -> None:
     specs = ("random", "pimc:1", policy, f"{policy}:sample")
     for workers in (1, 2):
         folder = tmp_path / str(workers)
-        play(folder, *specs, deals=20, workers=workers, seed=7).write(folder)
+        play(folder, *specs, deals=10, workers=workers, seed=7).write(folder)
     for name in ("results.json", "results.csv", "results.md"):
         assert (tmp_path / "1" / name).read_bytes() == (tmp_path / "2" / name).read_bytes()
-    other = play(tmp_path / "other", *specs, deals=20, seed=8)
+    other = play(tmp_path / "other", *specs, deals=10, seed=8)
     assert other.as_dict()["results"] != json.loads((tmp_path / "1" / "results.json").read_text())["results"]
 
 

@@ -471,7 +471,7 @@ def test_the_benchmark_measures_margins_losses_and_bad_answers(server, tmp_path)
 
     server.does = lambda number, request: "hm" if number == 3 else None
     spec, file = f"{server.spec}?pause=0.01", tmp_path / "rows.json"
-    arguments = ["language-benchmark", spec, "random", "--game", "donguri", "--deals", "2", "--judged-deals", "2"]
+    arguments = ["language-benchmark", spec, "random", "--game", "donguri", "--deals", "2", "--judged-deals", "1"]
     arguments += ["--num-players", "3", "--folder", str(tmp_path / "benchmark"), "--json", str(file)]
     ran = CliRunner().invoke(app, arguments)
     assert ran.exit_code == 0, ran.output
