@@ -231,6 +231,23 @@ def test_a_run_against_another_player_is_not_resumed(finished: Path, tmp_path: P
     assert "none.zip: there is no such file" in str(nothing.exception)
 
 
+@pytest.mark.parametrize("name", ["n" * 230 + ".onnx", "\udcff.onnx"])
+def test_a_policy_with_a_long_or_odd_name_is_responded_to(
+    finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    try:
+        Path(name).write_bytes((finished / "policy.onnx").read_bytes())
+    except OSError:
+        pytest.skip("a name that this file system does not have")
+    again = name, "--game", "donguri", "--num-players", 3, "--samples", 1, "--deals", 2
+    result = invoke(*again)
+    assert result.exit_code == 0, result.output
+    (folder,) = Path("runs").iterdir()
+    assert (folder / "policy.onnx").is_file()
+    assert "holds a run already" in str(invoke(*again).exception)
+
+
 def test_only_a_player_that_the_user_has_named_may_run_code_when_a_run_goes_on(tmp_path: Path) -> None:
     """A folder may come from a stranger: what its config names besides is none of the user's."""
     lowest = f"program:{Path(__file__).with_name('lowest_player.py')}"

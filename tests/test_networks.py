@@ -26,6 +26,7 @@ from training.self_play import SelfPlayPPO, self_play_env
 from trick_envs import BatchEnv, export_policy, make_agent
 from trick_envs.engine.game import Game
 from trick_envs.engine.registry import load_game
+from trick_envs.errors import InputError
 
 
 def make_policy(game: Game, depth: int = 3, seed: int = 0, precision: str = "float32") -> SuitPolicy:
@@ -407,6 +408,82 @@ def test_a_saved_policy_is_loaded_by_sb3_alone(tmp_path: Path) -> None:
     drawn, _ = loaded.predict(observations.astype(np.float32), action_masks=masks)
     assert masks[np.arange(len(masks)), drawn].all()
     assert (drawn != actions).any()
+
+
+# --- weights that somebody freezes or replaces, and policies that somebody changes ---------------------------------
+
+
+def test_frozen_weights_stay_and_the_others_learn() -> None:
+    model, frozen = make_model(), "features_extractor.first.weight"
+    model.policy.get_parameter(frozen).requires_grad_(False)
+    before = weights_of(model.policy)
+    model.learn(2 * 16 * 32)
+    for name, weights in weights_of(model.policy).items():
+        assert (weights == before[name]).all() == (name == frozen), name
+
+
+def test_weights_that_were_assigned_play_and_learn_with_an_optimizer_of_theirs() -> None:
+    model, game = make_model(), load_game("donguri", 3)
+    other = make_policy(game)
+    model.policy.load_state_dict(other.state_dict(), assign=True)
+    observations, masks = positions(game)
+    for one, two in zip(
+        evaluated(model.policy, observations, masks), evaluated(other, observations, masks), strict=True
+    ):
+        np.testing.assert_array_equal(one, two)
+    before = {name: weights.copy() for name, weights in weights_of(model.policy).items()}
+    with pytest.raises(InputError, match="the optimizer has other weights than the policy"):
+        model.learn(2 * 16 * 32)
+    model.policy.optimizer = torch.optim.Adam(model.policy.parameters(), lr=1e-3)
+    model.learn(2 * 16 * 32)
+    for name, weights in weights_of(model.policy).items():
+        assert (weights != before[name]).any(), name
+
+
+def test_a_layer_of_another_shape_is_refused_before_compiled_code_reads_it() -> None:
+    policy = make_policy(game := load_game("donguri", 3))
+    policy.value_net.head = torch.nn.Linear(3, 1)
+    with pytest.raises(InputError, match="expected layers of the shapes with which it was made"):
+        evaluated(policy, *positions(game))
+
+
+class WithBias(SuitPolicy):
+    """What a user adds to a policy of SB3."""
+
+    def _build(self, lr_schedule: Any) -> None:
+        super()._build(lr_schedule)
+        self.bias = torch.nn.Parameter(torch.zeros(self.action_space.n))
+        self.optimizer = torch.optim.Adam(self.parameters(), lr=1e-3)
+
+    def logits_and_values(self, obs: Any, action_masks: Any) -> tuple[torch.Tensor, torch.Tensor]:
+        logits, values = super().logits_and_values(obs, action_masks)
+        return logits + self.bias, values
+
+
+class WithoutFeatures(SuitPolicy):
+    def extract_features(self, obs: Any, features_extractor: Any = None) -> Any:
+        return torch.zeros_like(super().extract_features(obs, features_extractor))
+
+
+def test_a_subclass_learns_and_plays_as_it_says() -> None:
+    env = self_play_env("donguri", 16, 3, seed=0)
+    kwargs: dict[str, Any] = {"n_steps": 32, "batch_size": 128, "n_epochs": 1, "seed": 0, "device": "cpu"}
+    model = SelfPlayPPO(WithBias, env, policy_kwargs=suit_network(env, 24), **kwargs)
+    before = weights_of(model.policy)
+    model.learn(2 * 16 * 32)
+    for name, weights in weights_of(model.policy).items():
+        assert (weights != before[name]).any(), name
+    blind = WithoutFeatures.for_game(game := load_game("donguri", 3), 24)
+    logits, values = blind.logits_and_values(torch.from_numpy(positions(game)[0]), None)
+    assert (logits == logits[0]).all()
+    assert (values == values[0]).all()
+
+
+def test_a_run_that_diverges_says_so() -> None:
+    env = self_play_env("donguri", 16, 3, seed=0)
+    model = SelfPlayPPO("SuitPolicy", env, 1e30, 32, 128, 1, policy_kwargs=suit_network(env, 24), seed=0, device="cpu")
+    with pytest.raises(InputError, match=r"^after [\d,]+ samples the network has what is no finite number: expected a"):
+        model.learn(8 * 16 * 32)
 
 
 # --- precision ----------------------------------------------------------------------------------------------------

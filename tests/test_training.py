@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import errno
+import io
 import itertools
 import json
 import os
 import pickle
 import re
+import shlex
 import shutil
 import signal
 import time
@@ -27,7 +30,7 @@ from rich.console import Console
 from stable_baselines3.common.callbacks import BaseCallback, EvalCallback
 from typer.testing import CliRunner
 
-from training import ExactCheckpoint, run
+from training import ExactCheckpoint, callbacks, run
 from training.config import ConfigError, RunConfig, apply_override, dump_config, load_config, read_yaml
 from training.self_play import stream_seed
 from trick_envs import BatchEnv, make_agent
@@ -338,6 +341,50 @@ def test_what_a_users_callback_raises_is_its_own_and_who_is_refused_leaves_no_ru
     assert found.exception is not None
     assert user_error(found.exception) == f"RuntimeError: mine (raised by callback {__name__}:Raising)"
     assert (tmp_path / "run" / "config.yaml").exists()  # it had begun: it can be resumed
+
+
+class Twice(BaseCallback):
+    """Ctrl-C by an impatient hand, while the first cards are played: the second ends the run at once."""
+
+    def _on_step(self) -> bool:
+        os.kill(os.getpid(), signal.SIGINT)
+        os.kill(os.getpid(), signal.SIGINT)
+        return True
+
+
+def test_a_stopped_run_says_whether_it_was_saved_and_the_command_that_resumes_it(tmp_path: Path) -> None:
+    config, folder = write(tmp_path / "small.yaml", SMALL), tmp_path / "my run"
+    own = ["--callback", f"{__name__}:Twice"]
+    stopped = CliRunner().invoke(app, ["train", str(config), "--folder", str(folder), *own])
+    assert stopped.exit_code == 128 + signal.SIGINT, stopped.output
+    told, command = stopped.output.splitlines()[-2:]
+    assert told == "stopped before anything was saved, and begins again; resume with:"
+    assert shlex.split(command) == ["trick", "train", "--resume", "--folder", str(folder), *own]
+    assert not (folder / "checkpoint.zip").exists()
+    other = write(tmp_path / "other.yaml", {**SMALL, "game": "hearts", "num_players": 4})
+    refused = CliRunner().invoke(app, ["train", str(other), "--resume", "--folder", str(folder)])
+    assert re.search(r"my run holds a run of <donguri for 3>, not this one$", str(refused.exception))
+    assert CliRunner().invoke(app, ["train", str(config), "--resume", "--folder", str(folder)]).exit_code == 0
+
+
+def test_a_run_whose_reader_goes_away_is_saved(finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder, written = tmp_path / "stopped", []
+
+    def closed(*values: object, **how: Any) -> None:
+        written.append(values)
+        if len(written) == 2:
+            raise BrokenPipeError(errno.EPIPE, "Broken pipe")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(callbacks, "print", closed, raising=False)
+        with pytest.raises(
+            run.RunError, match="nobody reads what it prints any more; stopped and saved; resume with: "
+        ):
+            run.train(RunConfig.model_validate(SMALL), folder, Console(file=io.StringIO()))
+    assert (folder / "checkpoint.zip").exists()
+    run.resume(folder, QUIET)
+    for key, value in weights(finished).items():
+        np.testing.assert_array_equal(value, weights(folder)[key], err_msg=key)
 
 
 class Removing(BaseCallback):

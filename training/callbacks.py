@@ -24,7 +24,16 @@ from training.self_play import SelfPlayPPO
 from trick_envs.agents import Agent, make_agent
 from trick_envs.engine.arguments import whole_number
 from trick_envs.engine.game import Game
-from trick_envs.errors import InputError, TrickEnvsError, checked_list, checked_path, in_a_line, optional_path, shown
+from trick_envs.errors import (
+    InputError,
+    TrickEnvsError,
+    checked_list,
+    checked_path,
+    in_a_line,
+    optional_path,
+    printable,
+    shown,
+)
 from trick_envs.evaluation.duplicate import evaluate
 from trick_envs.evaluation.seeds import SEEDS_PER_RUN, Purpose, check_run_seed
 from trick_envs.files import replacing
@@ -153,13 +162,15 @@ class DuplicateEval(_BetweenUpdates):
             "figures": {name: float(value) for name, value in logged if math.isfinite(value)},
             "results": [result.as_dict() for result in results],
         })  # fmt: skip
-        for result in results:
-            self.logger.record(f"evaluation/margin_over_{result.opponent}", result.margin)
-            self.logger.record(f"evaluation/half_width_over_{result.opponent}", result.half_width)
+        names = [printable(result.opponent) for result in results]  # UTF-8, which TensorBoard and terminals want
+        for name, result in zip(names, results, strict=True):
+            self.logger.record(f"evaluation/margin_over_{name}", result.margin)
+            self.logger.record(f"evaluation/half_width_over_{name}", result.half_width)
         self.logger.record("time/total_timesteps", self.model.num_timesteps, exclude="tensorboard")
         self.logger.dump(self.model.num_timesteps)
         if self.verbose >= 1:
-            over = ", ".join(f"over {one.opponent} {one.margin:+.2f} ± {one.half_width:.2f}" for one in results)
+            found = zip(names, results, strict=True)
+            over = ", ".join(f"over {name} {one.margin:+.2f} ± {one.half_width:.2f}" for name, one in found)
             print(f"{self.model.num_timesteps:,} samples: {over}", flush=True)
         margin = float(np.mean([result.margin for result in results]))
         if margin > self.best_margin:

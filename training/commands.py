@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
+import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -29,6 +31,10 @@ from trick_envs.errors import InputError, MissingExtraError
 from trick_envs.evaluation import bench
 from trick_envs.files import try_to_write, write_json, write_signed_json
 
+if TYPE_CHECKING:
+    from training.config import RunConfig
+
+LONGEST_NAME = 80  # of a player, in that of a folder
 # Of a best response that begins with the weights of a policy: the defaults, which are for random weights, would make it
 # forget what it knows before it learns (docs/experiments.md, Best responses).
 FROM_A_POLICY = {"learning_rate": 3e-4, "final_learning_rate": 3e-5, "ent_coef": 0.005, "final_ent_coef": 0.005}
@@ -55,14 +61,15 @@ TrustOption = Annotated[
 
 
 @contextmanager
-def _a_run() -> Iterator[None]:
-    """Around a training run: says after Ctrl-C or SIGTERM how to resume it."""
+def _a_run(command: Sequence[str] = (), more: Sequence[str] = ()) -> Iterator[None]:
+    """Around a run: says after Ctrl-C or SIGTERM how to resume it: with ``command``, or its own and ``more``."""
     from training.run import Interrupted
 
     try:
         yield
     except Interrupted as stopped:
-        out.print(str(stopped), highlight=False, soft_wrap=True)
+        again = shlex.join([*(command or stopped.command), *more])
+        out.print(f"{stopped.told}; resume with:\n  {again}", highlight=False, soft_wrap=True)
         sys.exit(128 + stopped.signal)
 
 
@@ -91,15 +98,28 @@ def train(
         raise InputError(f"{config} is a folder: expected a config, or for the run in it --resume --folder {config}")
     target = folder if folder is not None else Path("runs") / Path(config).stem  # type: ignore[arg-type]
     callbacks = [run.load_callback(named) for named in callback or []]
-    with _a_run():
+    with _a_run(more=[word for named in callback or [] for word in ("--callback", named)]):
         if resume:
             if change:
                 raise InputError("--set and --resume exclude each other: a run continues with its own config")
+            if config is not None and folder is not None and (target / "config.yaml").is_file():
+                _same_table(target, load_config(find_config(config), trust=trust), trust)
             run.resume(target, out, callbacks, trust)
         elif config is None:
             raise InputError("name a config, such as quickstart")
         else:
             run.train(load_config(find_config(config), change, trust), target, out, callbacks)
+
+
+def _same_table(folder: Path, config: RunConfig, trust: bool) -> RunConfig:
+    """The config of the run in a folder, if it plays the game of another one, against the same opponent."""
+    from training.config import load_config
+
+    held = load_config(folder / "config.yaml", trust=trust)
+    if (held.make_game(), held.opponent) != (config.make_game(), config.opponent):
+        against = "" if held.opponent is None else f" against {held.opponent}"
+        raise InputError(f"{folder} holds a run of {held.make_game()}{against}, not this one")
+    return held
 
 
 def best_response(
@@ -140,7 +160,7 @@ def best_response(
     measures the best of them on deals of its own, with a positive control: the same against greedy.
     """
     from training import run
-    from training.config import load_config, make_config
+    from training.config import make_config
     from training.evaluation import EVALUATION, read_evaluation
     from training.initial import network_of
     from trick_envs.agents.spec import runs_code
@@ -159,18 +179,20 @@ def best_response(
         values |= FROM_A_POLICY | network_of(init_from, load_game(game, num_players))
     config = make_config(values, "trick best-response", trust=True)  # the user has named the player
     name = re.sub(r"[^\w.]+", "-", player).strip("-.")
+    if len(name) > LONGEST_NAME:
+        name = f"{name[-LONGEST_NAME:]}-{hashlib.sha256(player.encode(errors='surrogateescape')).hexdigest()[:8]}"
     players = config.make_game().num_players
     target = folder if folder is not None else Path("runs") / f"best-response-{game}-{players}-{name}"
     keep_apart("--json", json_file, "the folder", target)
     file = target / EVALUATION
     if resume and (target / "config.yaml").is_file():
-        held = load_config(target / "config.yaml", trust=runs_code(player))
-        if (held.make_game(), held.opponent) != (config.make_game(), config.opponent):
-            raise InputError(f"{target} holds a run of {held.make_game()} against {held.opponent}, not this one")
-        config = held
+        config = _same_table(target, config, runs_code(player))
     found = read_evaluation(target, config).get("deviators") if resume and file.is_file() else None
     searched = found is not None and found["deals"] == search_deals
-    with _a_run():
+    again = ["trick", "best-response", player, "--game", game, "--num-players", str(players), "--folder", str(target)]
+    again += ["--search-deals", str(search_deals), "--resume"]
+    again += ["--json", str(json_file)] if json_file is not None else []
+    with _a_run(again):
         if not resume:
             run.train(config, target, out)
         elif not file.is_file() or not search_deals or searched:  # otherwise only the search is left
@@ -215,7 +237,7 @@ def report(
 
 def release(
     run: Annotated[Path, typer.Argument(file_okay=False, help="The folder of a finished run, such as runs/pepper.")],
-    deals: Annotated[int, typer.Option("--deals", help="Number of deals of each rung of the ladder.")] = 200,
+    deals: Annotated[int, typer.Option("--deals", min=2, help="Number of deals of each rung of the ladder.")] = 200,
     force: Annotated[bool, typer.Option("--force", help="Replace the policy that is there in any case.")] = False,
     workers: WorkersOption = 1,
     ray: RayOption = None,

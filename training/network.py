@@ -486,7 +486,8 @@ class SuitPolicy(MaskableActorCriticPolicy):
             self.action_net.apply(partial(self.init_weights, gain=0.01))
             self.value_net.apply(partial(self.init_weights, gain=1))
         self.optimizer = self.optimizer_class(self.parameters(), lr=lr_schedule(1), **self.optimizer_kwargs)
-        self._kernels = SuitKernels(layers, self.action_net, self.value_net)
+        as_it_is = type(self).extract_features is SuitPolicy.extract_features  # compiled code does not call it
+        self._kernels = SuitKernels(layers, self.action_net, self.value_net) if as_it_is else None
 
     @classmethod
     def for_game(cls, game: Game, width: int = 64, depth: int = 3, **kwargs: Any) -> SuitPolicy:
@@ -504,6 +505,14 @@ class SuitPolicy(MaskableActorCriticPolicy):
     def compiled(self) -> SuitKernels | None:
         """The compiled code of this network, if there is any for its device."""
         return self._kernels if self.value_net.head.weight.is_cpu else None
+
+    @property
+    def compiled_update(self) -> SuitKernels | None:
+        """``compiled``, if it knows how this policy learns: in a subclass that says it anew it does not."""
+        says = (SuitPolicy.evaluate_actions, SuitPolicy.logits_and_values)
+        as_it_is = (type(self).evaluate_actions, type(self).logits_and_values) == says
+        compiled, own = self.compiled, set(map(id, self.parameters()))
+        return compiled if compiled and as_it_is and own.issuperset(map(id, compiled.weights)) else None
 
     def forward(
         self, obs: torch.Tensor, deterministic: bool = False, action_masks: Any = None

@@ -8,10 +8,12 @@ been.
 from __future__ import annotations
 
 import math
+import shlex
 import signal
 import threading
 import traceback
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from importlib.metadata import EntryPoint
 from itertools import combinations
@@ -54,15 +56,17 @@ class RunError(TrickEnvsError, RuntimeError):
 
 
 class Interrupted(RuntimeError):
-    """A run that a signal has stopped, after saving; the message says how to resume it.
+    """A run that a signal has stopped; the message says whether it was saved, and how to resume it.
 
     Attributes:
+        told: whether it was saved.
+        command: that resumes it.
         signal: its number.
     """
 
-    def __init__(self, message: str, number: int) -> None:
-        super().__init__(message)
-        self.signal = number
+    def __init__(self, told: str, command: Sequence[str], number: int) -> None:
+        super().__init__(f"{told}; resume with:\n  {shlex.join(command)}")
+        self.told, self.command, self.signal = told, command, number
 
 
 def train(config: RunConfig, folder: Path, console: Console, callbacks: Sequence[BaseCallback] = ()) -> list[Result]:
@@ -226,12 +230,14 @@ def _run(
             with one_thread():
                 results = _finish(config, game, folder, model, evaluation, console, stop)
         except KeyboardInterrupt:
-            if model.between_updates and model.num_timesteps > 0:
-                checkpoint.save()
-            trust = " --trust" if any(runs_code(spec) for spec in config.measured_against) else ""
-            again = f"trick train --resume --folder {folder}{trust}"
-            raise Interrupted(f"stopped and saved; resume with:\n  {again}", stop.received or signal.SIGINT) from None
+            told = _save(model, checkpoint, folder)
+            raise Interrupted(told, _to_go_on(config, folder), stop.received or signal.SIGINT) from None
         except (Exception, SystemExit) as error:
+            with suppress(OSError, MemoryError):  # which may be what has stopped it
+                told = _save(model, checkpoint, folder)
+                if isinstance(error, BrokenPipeError):
+                    again = shlex.join(_to_go_on(config, folder))
+                    raise RunError(f"nobody reads what it prints any more; {told}; resume with: {again}") from None
             passed = [frame.f_locals.get("self") for frame, _ in traceback.walk_tb(error.__traceback__)]
             for each in callbacks:
                 if any(one is each for one in passed):
@@ -241,6 +247,22 @@ def _run(
     if config.opponent is not None:
         console.print(verdict(results[0]), highlight=False, markup=False, soft_wrap=True)
     return results
+
+
+def _save(model: SelfPlayPPO, checkpoint: ExactCheckpoint, folder: Path) -> str:
+    """Saves a run that has stopped, if it can go on from there; says from where it can."""
+    if model.between_updates and model.num_timesteps > 0:
+        checkpoint.save()
+        return "stopped and saved"
+    if (folder / CHECKPOINT).is_file():
+        return "stopped, and goes on from its last checkpoint"
+    return "stopped before anything was saved, and begins again"
+
+
+def _to_go_on(config: RunConfig, folder: Path) -> list[str]:
+    """The command that resumes a run."""
+    trust = ["--trust"] if any(runs_code(spec) for spec in config.measured_against) else []
+    return ["trick", "train", "--resume", "--folder", str(folder), *trust]
 
 
 def _finish(

@@ -697,6 +697,7 @@ class SelfPlayPPO(MaskablePPO):
         """Besides SB3's: what ``MaskablePPO`` has of its own when it loads the file."""
         own = (
             "games",
+            "between_updates",
             "_progress",
             "rollout_buffer_class",
             "rollout_buffer_kwargs",
@@ -724,6 +725,12 @@ class SelfPlayPPO(MaskablePPO):
             raise InputError("use_masking: expected True: these games have illegal actions")
         if self.env is None:
             raise InputError("the model has no games to learn in: load(path, env=self_play_env(…)), or set_env")
+        learned = (weight for group in self.policy.optimizer.param_groups for weight in group["params"])
+        if not set(map(id, learned)) <= set(map(id, self.policy.parameters())):
+            raise InputError(
+                "the optimizer has other weights than the policy, as after load_state_dict(…, assign=True) or with "
+                "another layer: expected a new policy.optimizer, of policy.parameters()"
+            )
         try:
             with one_thread():
                 return super().learn(
@@ -803,12 +810,21 @@ class SelfPlayPPO(MaskablePPO):
             self.ent_coef = self.ent_coef_schedule(left)
         if len(self.rollout_buffer.ready) > 1:  # of few games and steps, no seat has decided twice
             self.logger.record("train/ent_coef", self.ent_coef)
-            kernels = getattr(self.policy, "compiled", None)
+            self._check_finite(self.rollout_buffer.values)
+            kernels = getattr(self.policy, "compiled_update", None)
             if kernels is None:
                 super().train()
             else:
                 self._train_compiled(kernels)
+            self._check_finite(*(weight.numpy(force=True) for weight in self.policy.parameters()))
         self.between_updates = True
+
+    def _check_finite(self, *arrays: npt.NDArray[Any]) -> None:
+        if not all(np.isfinite(array).all() for array in arrays):
+            raise InputError(
+                f"after {self.num_timesteps:,} samples the network has what is no finite number: expected a smaller "
+                "learning_rate, more samples in batch_size, or fewer n_epochs"
+            )
 
     def _train_compiled(self, kernels: SuitKernels) -> None:
         """The update of ``MaskablePPO.train`` in compiled code, by several threads."""
@@ -869,9 +885,13 @@ class SelfPlayPPO(MaskablePPO):
         parts = np.array_split(rows, policy.parts_of(size, self.threads))
         found = kernels.each(learned, parts)
         whole = torch.from_numpy(np.sum([gradients for gradients, _ in found], axis=0))
+        pairs = list(zip(kernels.weights, kernels.of_each(whole), strict=True))
+        for weight, gradient in pairs:
+            if not weight.requires_grad:
+                gradient.zero_()
         whole *= min(1.0, self.max_grad_norm / (float(whole.norm()) + 1e-6))  # as ``clip_grad_norm_``, of all at once
-        for weight, gradient in zip(kernels.weights, kernels.of_each(whole), strict=True):
-            weight.grad = gradient
+        for weight, gradient in pairs:
+            weight.grad = gradient if weight.requires_grad else None
         return np.sum([figures for _, figures in found], axis=0)
 
     def standing(self) -> dict[str, npt.NDArray[Any]]:

@@ -77,13 +77,33 @@ class SuitKernels:
             layers.suits, layers.width, depth, action.head.out_features, layers.first.in_features,
             layers.from_others.in_features, self.inputs.names_at,
         )  # fmt: skip
-        self.weights: list[torch.Tensor] = [layers.first.weight, layers.first.bias, layers.from_others.weight]
-        for own, from_mean in zip(layers.own, layers.from_mean, strict=True):
-            self.weights += [*own.parameters(), *from_mean.parameters()]
-        for linear in (action.head, value.layer, value.head):
-            self.weights += [linear.weight, linear.bias]
+        self._modules = (layers, action, value)
+        self._sizes = [weight.shape for weight in self._weights()]
         self.free: list[_Memory] = []
         self._team = _Team()
+
+    @property
+    def weights(self) -> list[torch.Tensor]:
+        """All that the network has now: ``load_state_dict(…, assign=True)`` gives it others.
+
+        Raises:
+            ValueError: if they have other shapes than when it was made; compiled code checks no bounds.
+        """
+        weights = self._weights()
+        if [weight.shape for weight in weights] != self._sizes:
+            raise InputError(
+                "SuitPolicy: expected layers of the shapes with which it was made, not others in their place"
+            )
+        return weights
+
+    def _weights(self) -> list[torch.Tensor]:
+        layers, action, value = self._modules
+        weights = [layers.first.weight, layers.first.bias, layers.from_others.weight]
+        for own, from_mean in zip(layers.own, layers.from_mean, strict=True):
+            weights += [*own.parameters(), *from_mean.parameters()]
+        for linear in (action.head, value.layer, value.head):
+            weights += [linear.weight, linear.bias]
+        return weights
 
     @contextmanager
     def team(self, threads: int, cores: int, still: bool = False) -> Iterator[None]:
@@ -179,9 +199,8 @@ class SuitKernels:
 
     def of_each(self, gradients: torch.Tensor) -> list[torch.Tensor]:
         """The gradient of every weight, of those that lie one after the other."""
-        sizes = [weight.numel() for weight in self.weights]
-        each = torch.split(gradients, sizes)
-        return [own.view_as(weight) for own, weight in zip(each, self.weights, strict=True)]
+        each = torch.split(gradients, [size.numel() for size in self._sizes])
+        return [own.view(size) for own, size in zip(each, self._sizes, strict=True)]
 
     def _forward(self, rows: SparseRows, vectors: Vectors, memory: _Memory) -> tuple[Array, Array, _Kept]:
         """Logits ``(B, A)``, values ``(B, 1)``, and what the backward pass needs."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import platform
@@ -71,6 +72,12 @@ class _Terminal(Console):
 out, err = _Terminal(markup=False), _Terminal(stderr=True, markup=False)  # names may hold brackets
 
 OUTPUTS = "trick_envs.outputs"  # in the context of a command: its output files, by option
+# No room, a disk that fails or may not be written to, or too many open files: whosever the file is.
+OF_THE_SYSTEM = {
+    getattr(errno, name)
+    for name in ("ENOSPC", "EDQUOT", "EFBIG", "EROFS", "EIO", "EMFILE", "ENFILE")
+    if hasattr(errno, name)
+}
 
 # The extra that has a library.
 EXTRAS = {
@@ -178,8 +185,10 @@ def user_error(error: BaseException) -> str | None:
         library = (error.name or "").partition(".")[0]
         extra = EXTRAS.get(library)
         return f"this command needs {library}: pip install 'trick_envs[{extra}]'" if extra else None
-    if isinstance(error, OSError) and not _is_our_own(error.filename):
+    if isinstance(error, OSError) and (error.errno in OF_THE_SYSTEM or not _is_our_own(error.filename)):
         return str(error)
+    if isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and "DefaultCPUAllocator" in str(error)):
+        return f"there is not enough memory: {in_a_line(error)}"
     return None
 
 

@@ -161,6 +161,9 @@ class Deck:
     copies: int = 1
 
     def __post_init__(self) -> None:
+        object.__setattr__(
+            self, "ranks", tuple(checked_list(self.ranks, str, "ranks", "strings"))
+        )  # a list has no hash
         if self.copies not in (1, 2) or self.kinds > (WORD if self.copies == 2 else 2 * WORD):
             raise InputError(f"a deck holds up to {2 * WORD} kinds once or {WORD} kinds twice, not {self}")
 
