@@ -94,6 +94,11 @@ def test_a_task_is_a_deal_of_its_split_and_its_seed_is_not_told(address):
     assert (one[2]["split"], one[2]["task"], one[2]["seed"]) == ("validation", 3, None)
 
 
+def test_a_seed_that_chance_chose_is_not_told(address):
+    """From a seed every hidden card follows."""
+    assert asyncio.run(match(address))[2]["seed"] is None
+
+
 def test_as_many_sessions_as_allowed_play_at_once_and_do_not_mix(address):
     async def all_of_them():
         return await asyncio.gather(*(match(address, seed=number % 8) for number in range(SESSIONS)))

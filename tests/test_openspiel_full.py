@@ -20,7 +20,9 @@ pytest.importorskip("pyspiel")
 import pyspiel
 from open_spiel.python.algorithms import ismcts, mcts
 
+from trick_envs.engine.positions import places
 from trick_envs.engine.registry import game_names
+from trick_envs.engine.state import PASS
 from trick_envs.errors import IllegalAction, InputError
 from trick_envs.interfaces.openspiel import full
 from trick_envs.interfaces.openspiel.position import next_cards
@@ -221,7 +223,7 @@ def test_a_seat_remembers_all_that_it_saw_and_did(name: str) -> None:
     assert {len(past) for past in pasts.values()} == {1}
 
 
-def test_a_card_passed_is_known_to_who_passes_it_and_to_who_gets_it() -> None:
+def test_a_card_passed_is_told_to_who_passes_it_and_lies_in_the_hand_of_who_gets_it() -> None:
     state, rng = start("tricky_express")
     deck, named = state.position.game.deck, []
     for _ in range(16):
@@ -231,12 +233,27 @@ def test_a_card_passed_is_known_to_who_passes_it_and_to_who_gets_it() -> None:
         for player in range(4):
             played = state.information_state_string(player).split("played: ")[1].split(" | ")[0].split(", ")
             for (by, card), told in zip(named, played, strict=True):
-                if by == player:
-                    assert told == f"{by} {card}"
-                elif told != f"{by} ?":  # the last card of an exchange is in its new hand at once
-                    assert f"{by} {card}" == told
-                    assert card in state.information_state_string(player).split("played: ")[0]
-    assert any("?" in state.information_state_string(player) for player in range(4))
+                assert told == (f"{by} {card}" if by == player else f"{by} ?")
+    for player in range(4):
+        held = deck.format_all(places(state.position.game, state.position.record)[f"hand {player}"])
+        seen = state.information_state_string(player).split("played: ")[0]
+        assert all(card in seen for card in held)
+
+
+def test_who_gets_cards_does_not_see_in_which_order_they_were_named() -> None:
+    """A seat names its three cards in one order and in the other one: only itself can tell."""
+
+    def told(turned: int) -> list[str]:
+        state, _ = start("hearts")
+        passed = [sorted(hand)[:3][:: -1 if seat == turned else 1] for seat, hand in enumerate(state.position.hands)]
+        while state.position.record["phase"][0] == PASS:
+            state.apply_action(passed[state.current_player()].pop(0))
+        return [state.information_state_string(seat) for seat in range(4)]
+
+    in_order = told(turned=-1)
+    for turned in range(4):
+        other = told(turned)
+        assert [seat for seat in range(4) if other[seat] != in_order[seat]] == [turned]
 
 
 def test_a_sampled_world_forgets_what_others_passed() -> None:

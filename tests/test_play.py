@@ -208,6 +208,32 @@ def test_a_card_is_taken_back_and_the_same_cards_lie_there_again(file):
     assert replay(saved).record()["deals"][0]["hands"] == session.match.record()["deals"][0]["hands"]
 
 
+def test_the_list_of_tricks_is_that_of_the_match_after_a_card_was_taken_back_and_when_it_goes_on_later(file):
+    session, listed = start("pepper", file, opponents="greedy"), []
+
+    async def keys(app: PlayApp, pilot: Any) -> None:
+        for tricks in (1, 2):
+            await until(pilot, lambda: app.asked)
+            await pilot.press("enter")
+            await until(pilot, lambda tricks=tricks: app.asked and app.view.trick_number == tricks + 1)
+            listed.append("\n".join(line.plain for line in app.log_lines))
+        await pilot.press("ctrl+z")
+        await until(pilot, lambda: app.asked and app.view.trick_number == 2)
+        listed.append("\n".join(line.plain for line in app.log_lines))
+
+    async def look(app: PlayApp, pilot: Any) -> None:
+        await until(pilot, lambda: app.asked)
+        listed.append("\n".join(line.plain for line in app.log_lines))
+
+    use(session, keys)
+    use(Session.resume(file), look)
+    one, two, taken_back, later = listed
+    assert one.startswith(" 1 ")
+    assert two.startswith(one)
+    assert two != one
+    assert taken_back == later == one
+
+
 def test_taking_back_reaches_into_the_deal_before_and_later_deals_stay_as_they_were(file):
     session = start("donguri", file, opponents="greedy", deals=3)
     while len(session.match.deals) < 2 or not session.asks:

@@ -16,7 +16,7 @@ from helpers import every_table
 from trick_envs import game_names
 from trick_envs.agents import GreedyAgent
 from trick_envs.engine.registry import load_game
-from trick_envs.errors import InputError
+from trick_envs.errors import InputError, InputTypeError
 from trick_envs.files import read_json
 from trick_envs.matches.loop import play_match
 from trick_envs.matches.replay import replay
@@ -269,8 +269,11 @@ def test_what_a_record_has_to_have_is_named() -> None:
         ({"options": [1]}, r"a match record has 'options', a dict; found \[1\]"),
         ({"deals": [*record["deals"], record["deals"][0]]}, "deal 3: the match was over before it"),
         ({"deals": [{**record["deals"][0], "dealer": 7}]}, "expected a seat of 0 to 2"),
+        ({"options": {"num_players": 4}}, "donguri has no option 'num_players'"),
+        ({"options": {1: 2}}, "donguri has no option 1"),
+        ({"score": [np.array([1, 2])]}, r"the record\['score'\] says \[array"),
     ):
-        with pytest.raises(InputError, match=message):
+        with pytest.raises((InputError, InputTypeError), match=message):
             replay({**record, **change})
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
@@ -11,7 +12,20 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
-from helpers import every_table, legal_of, make, play_randomly, step, twin_setup
+from helpers import (
+    CLUBS,
+    DIAMONDS,
+    HEARTS,
+    SPADES,
+    every_table,
+    given,
+    legal_of,
+    make,
+    play,
+    play_randomly,
+    step,
+    twin_setup,
+)
 from test_interrupts import Stop, lines_in, lowest
 from test_twin_worlds import (
     WORLDS,
@@ -193,6 +207,24 @@ def test_a_text_tells_all_that_a_history_tells(name, players):
         for seat in range(game.num_players):
             told = {each.history(seat): text_of(each, seat) for each in others}
             assert len(set(told.values())) == len(told)
+
+
+def test_a_card_that_was_drawn_shows_also_where_the_partner_of_the_winner_got_its_like():
+    """Seat 0 is dealt 5D and draws 3D and 4D, or is dealt 3D and draws 4D and 5D; 3D and 5D lay open meanwhile."""
+    texts = []
+    for dealt, drawn in (("5D", ["3D", "4D"]), ("3D", ["4D", "5D"])):
+        hands = [f"{CLUBS[3:]} {dealt}", SPADES, HEARTS, f"2D 4D {DIAMONDS[12:]} 2H 3H"]
+        groups = [["2S", "3D", "4H", drawn[0]], ["3S", "5D", "5H", drawn[1]]]
+        first = [card for group in groups for card in group]
+        left = Counter(" ".join([CLUBS, DIAMONDS, HEARTS, SPADES] * 2).split()) - Counter(
+            [*" ".join(hands).split(), *first]
+        )
+        env = given("double_deck_whist", hands, 0, " ".join([*first, *left.elements()]))
+        play(env, "2S 2H 2D 3C 2S 2S 3H 6D 4C 3S")
+        texts.append(position_text(env.game, env.states, 0, env.history(0)))
+    assert texts[0] != texts[1]
+    assert "You then got 3D 4D" in texts[0]
+    assert "You then got 4D 5D" in texts[1]
 
 
 # --- answers --------------------------------------------------------------------------------------------------------

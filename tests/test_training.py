@@ -88,6 +88,7 @@ def test_every_config_of_the_repository_is_valid(path: Path) -> None:
         ({"gamma": 1.5}, "gamma: input should be less than or equal to 1, not 1.5"),
         ({"n_envs": 0}, "n_envs: input should be greater than or equal to 1, not 0"),
         ({"options": {"lead_peppers": True}}, "donguri has no option 'lead_peppers'"),
+        ({"options": {"num_players": True}}, "donguri has no option 'num_players'"),
         (TOO_FEW, "n_envs * n_steps is 4, fewer than batch_size (128)\n"),
         ({"width": 0}, "width: input should be greater than or equal to 1, not 0"),
         ({"width": 4096}, "width: input should be less than or equal to 2048, not 4096"),

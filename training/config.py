@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationIn
 from trick_envs.agents import make_agent
 from trick_envs.agents.spec import not_trusted, runs_code
 from trick_envs.engine.game import Game
-from trick_envs.engine.registry import game_names, load_game
+from trick_envs.engine.registry import game_names, load_game_with
 from trick_envs.errors import InputError
 from trick_envs.evaluation.seeds import MAX_RUN_SEED
 from trick_envs.files import LARGEST
@@ -114,7 +114,7 @@ class RunConfig(BaseModel):
 
     def make_game(self) -> Game:
         """The game with this run's players, length and options."""
-        return load_game(self.game, self.num_players, self.num_deals, **self.options)
+        return load_game_with(self.game, self.num_players, self.num_deals, self.options)
 
     @property
     def measured_against(self) -> list[str]:

@@ -18,7 +18,7 @@ from trick_envs.engine.game import GAMES_BY_NAME, Game, GameType
 from trick_envs.engine.state import MAX_PLAYERS
 from trick_envs.errors import InputError, InputTypeError, TrickEnvsError, shown
 
-__all__ = ["all_games", "game_names", "game_type", "load_game", "load_game_again", "load_game_for"]
+__all__ = ["all_games", "game_names", "game_type", "load_game", "load_game_again", "load_game_for", "load_game_with"]
 
 
 def game_type(name: str) -> GameType:
@@ -77,6 +77,11 @@ def load_game(name: str, num_players: int | None = None, num_deals: int | None =
             is neither ``True`` nor ``False``.
         TypeError: for an option that the game does not have.
     """
+    return load_game_with(name, num_players, num_deals, options)
+
+
+def load_game_with(name: str, num_players: int | None, num_deals: int | None, options: Mapping[Any, Any]) -> Game:
+    """``load_game`` with options from a file, where they may have any names, such as ``num_players``."""
     found = game_type(name)
     players = found.default_players if num_players is None else num_players
     if not is_whole(players, 1, MAX_PLAYERS) or players not in found.players:

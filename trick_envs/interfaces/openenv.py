@@ -73,7 +73,8 @@ class CardState(State):
     """What is played; nothing that the seat does not know.
 
     Attributes:
-        game, num_players, seat, split, task, seed: the match; ``task`` is ``None`` in training.
+        game, num_players, seat, split, task: the match; ``task`` is ``None`` in training.
+        seed: as the client gave it; ``None`` if chance chose it: from a seed every card follows.
         points: paid so far.
     """
 
@@ -142,15 +143,15 @@ class CardEnvironment(Interruptible, Environment[CardAction, CardObservation, Ca
         else:
             named = ", ".join(map(repr, [TRAINING, *self._splits]))
             raise InputError(f"split: expected one of {named}, not {str(split)[:80]!r}")
-        return self._reset(match, episode_id, split, task)
+        return self._reset(match, episode_id, split, task, seed)
 
     @whole
-    def _reset(self, match: int, episode_id: str | None, split: str, task: int | None) -> CardObservation:
+    def _reset(
+        self, match: int, episode_id: str | None, split: str, task: int | None, seed: int | None
+    ) -> CardObservation:
         text, info = self._env.reset(seed=match)
         name = str(uuid4()) if episode_id is None else episode_id
-        self._state = self._fresh(
-            episode_id=name, seat=self._env.seat, split=split, task=task, seed=match if split == TRAINING else None
-        )
+        self._state = self._fresh(episode_id=name, seat=self._env.seat, split=split, task=task, seed=seed)
         return self._seen(text, info, rules=info["rules"])
 
     def step(self, action: CardAction, timeout_s: float | None = None, **unknown: Any) -> CardObservation:

@@ -11,7 +11,7 @@ import numpy as np
 from trick_envs.engine.arguments import is_whole
 from trick_envs.engine.deal import Deal
 from trick_envs.engine.game import Game
-from trick_envs.engine.registry import load_game
+from trick_envs.engine.registry import load_game_with
 from trick_envs.engine.rng import checked_seed
 from trick_envs.errors import InputError, shown
 from trick_envs.matches.events import Play, replayed
@@ -87,6 +87,7 @@ def _check_same(told: object, found: object, where: str) -> None:
             _check_same(one, other, f"{where}[{number}]")
     elif (
         isinstance(told, (np.ndarray, float, np.floating))  # an array compares number by number, and 1.0 is no 1
+        or (isinstance(found, list) and isinstance(told, (list, tuple)))  # of another length; may hold arrays
         or told != found
         or isinstance(told, bool) != isinstance(found, bool)  # nor is true
     ):
@@ -116,7 +117,7 @@ def start_match(record: Mapping[str, Any] | Record) -> Match:
     options, seed = record.get("options", {}), record.get("seed")
     if not isinstance(options, Mapping):
         raise InputError(f"a match record has 'options', a dict; found {shown(options)}")
-    game = load_game(record["game"], record["num_players"], record.get("num_deals"), **options)
+    game = load_game_with(record["game"], record["num_players"], record.get("num_deals"), options)
     if record["version"] != game.type.version:
         raise InputError(
             f"this is a record of version {shown(record['version'])}; the rules here are {game.type.version}"

@@ -222,14 +222,14 @@ def _order_of_play(game: Game, view: TableView, events: Events, deal: int, lette
     """
     names, rows, passed = game.deck.names, list[str](), list[str]()
     upturned, drawn = list[int](), dict[int, list[str]]()
-    last, picked, playing, offered = (-1, -1), False, False, list[int]()
+    last, picked, playing, offered, partner = (-1, -1), False, False, list[int](), -1
     for number, seat, phase, card in events.tolist():
         if number != deal or phase in (DEAL, OVER):
             continue
         if phase == SEE:
             if seat == MIDDLE:
                 upturned.append(card)
-            elif playing and card not in offered:  # what was dealt follows from the hand and from what was played
+            elif playing and not (seat == partner and card in offered):  # what was dealt follows from hand and plays
                 drawn.setdefault(seat, []).append(names[card])
             continue
         playing, offered = True, []
@@ -242,6 +242,7 @@ def _order_of_play(game: Game, view: TableView, events: Events, deal: int, lette
                 f" {'/'.join(names[each] for each in (card, *upturned))}" if upturned else f" pick {names[card]}"
             )
             offered, upturned, picked = upturned, [], picked or bool(upturned)
+            partner = (seat + 2) % game.num_players  # gets what was not picked
         elif phase == LEAD and last == (LEAD, seat):
             rows[-1] += f"+{names[card]}"
         elif phase == LEAD:

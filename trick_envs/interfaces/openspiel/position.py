@@ -17,7 +17,7 @@ from trick_envs.engine.cards import WORD
 from trick_envs.engine.game import Game
 from trick_envs.engine.kernels.playing import DEAL_ENDED, ILLEGAL, ZERO_SUM
 from trick_envs.engine.positions import places, why_illegal
-from trick_envs.engine.state import States, copy_states
+from trick_envs.engine.state import PASS, States, copy_states
 from trick_envs.errors import IllegalAction
 from trick_envs.interfaces.openspiel.variant import Variant, all_open
 
@@ -256,6 +256,11 @@ class Position:
         game, everybody = self.game, (1 << self.game.num_players) - 1
         if all_open(game.type):
             return everybody
+        assert self.before is not None
+        if (
+            self.before.record["phase"][0] == PASS
+        ):  # who gets the cards sees them, but not in which order they were named
+            return 1 << actor
         words, it = self.record.view(np.int64), np.int64(1 << action % WORD)
         of_the_card = slice(0, 2) if game.deck.copies == 2 else slice(action // WORD, action // WORD + 1)
         if (words[_words(game, "open")[:, of_the_card]] & it).any():

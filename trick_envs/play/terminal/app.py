@@ -19,7 +19,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Footer, Static
 
 from trick_envs.errors import InputError
-from trick_envs.matches.events import Changed, DealScored, Play, TrickTaken, items_told, tell, tell_all
+from trick_envs.matches.events import Changed, DealScored, Play, TrickTaken, items_told, plays_of, tell, tell_all
 from trick_envs.play.advice import summary
 from trick_envs.play.hints import Hint
 from trick_envs.play.session import Question, Session
@@ -154,6 +154,7 @@ class PlayApp(App[Exception | None]):
 
     def on_mount(self) -> None:
         self.title = self.session.game.title
+        self._log_anew()
         self.query_one("#left", VerticalScroll).anchor()  # what does not fit is missing at the top
         self.run_worker(self._play_on(), name="match", exit_on_error=False)
 
@@ -171,6 +172,7 @@ class PlayApp(App[Exception | None]):
                 action = await (self._ask() if own else _in_thread(self.session.choose))
                 if action == TAKE_BACK:
                     self.session.take_back()
+                    self._log_anew()
                     continue
                 done = self.session.play(action)
                 if done.ends:
@@ -195,19 +197,15 @@ class PlayApp(App[Exception | None]):
 
     async def _show_end(self, done: Play) -> None:
         """Shows a finished trick and why it is taken, and after the last one of a deal what the scores consist of."""
-        view, drawing, waits_for_key = done.look(self.session.seat), self._drawing, False
+        view, waits_for_key = done.look(self.session.seat), False
+        self.log_lines += self._logged(done)
         for event in done.events(self.session.seat):
             if isinstance(event, TrickTaken):
-                line = Text.assemble((f"{event.number:>2} ", "dim"), drawing.plays(view, event.plays))
-                self.log_lines.append(Text.assemble(line, (f" > {view.you(event.taker)}", "bold")))
-                told = tell_all([event], view)
-                self.log_lines += [Text(f"   {event.why}", FAINT)] if event.why else []
-                self.message = Text(f"{told}.")
+                self.message = Text(f"{tell_all([event], view)}.")
             elif isinstance(event, Changed):
                 self.message.append(f" {tell(event, view)}.")
             elif isinstance(event, DealScored):
                 told, waits_for_key = tell(event, view), True
-                self.log_lines += [Text(told, "bold"), *(Text(f"   {line}", FAINT) for line in items_told(event, view))]
                 ending = self.session.view().prompt if self.session.match.over else "space goes on"
                 own = event.items[self.session.seat] if event.items else ()
                 why = f"\nYou: {', '.join(f'{item.words} {signed(item.points)}' for item in own)}." if own else ""
@@ -216,6 +214,23 @@ class PlayApp(App[Exception | None]):
             self._show(view)
             await self._wait(None if waits_for_key else self._pause)
         self.message = Text()
+
+    def _logged(self, done: Play) -> list[Text]:
+        """The lines of a play in the list of tricks: of one that ends a trick, and of one that ends a deal."""
+        view, lines = done.look(self.session.seat), list[Text]()
+        for event in done.events(self.session.seat):
+            if isinstance(event, TrickTaken):
+                line = Text.assemble((f"{event.number:>2} ", "dim"), self._drawing.plays(view, event.plays))
+                lines.append(Text.assemble(line, (f" > {view.you(event.taker)}", "bold")))
+                lines += [Text(f"   {event.why}", FAINT)] if event.why else []
+            elif isinstance(event, DealScored):
+                told = items_told(event, view)
+                lines += [Text(tell(event, view), "bold"), *(Text(f"   {line}", FAINT) for line in told)]
+        return lines
+
+    def _log_anew(self) -> None:
+        """Lists the tricks of the match as it stands: of one that goes on, and after a card was taken back."""
+        self.log_lines = [line for done in plays_of(self.session.match) if done.ends for line in self._logged(done)]
 
     async def _wait(self, seconds: float | None) -> None:
         """Waits for a key, at most so many seconds."""
