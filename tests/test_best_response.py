@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -485,9 +486,12 @@ def test_a_search_that_was_not_made_or_not_finished_is_made_by_resume(tmp_path, 
 
     with monkeypatch.context() as patch:
         patch.setattr("trick_envs.evaluation.deviators.best_deviation", interrupted)
-        assert CliRunner().invoke(app, [*common, "--resume", "--search-deals", "4"]).exit_code != 0
-    for deals in (4, 6):
-        found = CliRunner().invoke(app, [*common, "--resume", "--search-deals", str(deals)])
+        stopped = CliRunner().invoke(app, [*common, "--resume", "--search-deals", "4"])
+    assert stopped.exit_code == 130
+    told, command = stopped.output.splitlines()[-2:]
+    assert told == "stopped; the best response is saved; resume with:"
+    for deals, given in ((4, shlex.split(command)[1:]), (6, [*common, "--resume", "--search-deals", "6"])):
+        found = CliRunner().invoke(app, given)
         assert found.exit_code == 0, found.output
         deviators = json.loads((folder / "evaluation.json").read_text())["deviators"]
         assert deviators["deals"] == deviators["control"]["best"]["deals"] == deals

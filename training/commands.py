@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import shlex
+import signal
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -197,10 +198,13 @@ def best_response(
             run.train(config, target, out)
         elif not file.is_file() or not search_deals or searched:  # otherwise only the search is left
             run.resume(target, out, trust=runs_code(player))
-    report = read_evaluation(target, config)
-    if search_deals:
-        report["deviators"] = _deviators(config, player, str(target / "policy.onnx"), search_deals)
-        write_signed_json(file, report)
+        report = read_evaluation(target, config)
+        if search_deals:
+            try:
+                report["deviators"] = _deviators(config, player, str(target / "policy.onnx"), search_deals)
+            except KeyboardInterrupt:
+                raise run.Interrupted("stopped; the best response is saved", again, signal.SIGINT) from None
+            write_signed_json(file, report)
     if json_file is not None:
         write_json(json_file, report)
 
