@@ -26,6 +26,7 @@ from trick_envs.engine.observation import Block, Layout, write_number
 from trick_envs.engine.registry import game_names, load_game
 from trick_envs.engine.rng import SEED_BITS
 from trick_envs.engine.state import Sizes, record_dtype
+from trick_envs.errors import IllegalAction
 from trick_envs.interfaces.vector import VectorSeatEnv
 
 PACKAGE = Path(trick_envs.__file__).parent
@@ -433,3 +434,16 @@ def test_random_player_names_every_legal_card_equally_often():
     found = np.bincount(agent.act(None, masks), minlength=60)
     assert sorted(np.flatnonzero(found)) == [3, 17, 59]
     assert (abs(found[[3, 17, 59]] - 2000) < 200).all()
+
+
+@pytest.mark.parametrize("player", ["random", "greedy"])
+def test_where_the_rules_leave_no_card_they_are_named_and_not_the_player(player: str) -> None:
+    """As in a plug-in whose ``legal`` returns nothing: what a player names there is no fault of it."""
+    games = BatchEnv("pepper", 2)
+    games.reset(0)
+    games.states["hand"] = 0
+    games.observe()
+    actions = make_agent(player, games.game).act(games.observations, games.action_masks, games.states)
+    for named in (actions, [118, 118]):
+        with pytest.raises(IllegalAction, match=r"the rules of pepper leave player_\d no card to lead: legal\(\) has"):
+            games.step(named)

@@ -78,6 +78,9 @@ def winners_in(game: Game, states: States) -> list[int]:
 def why_illegal(game: Game, states: States, action: int) -> str:
     """Why the seat to act in ``states[0]`` may not name this action: the seat, the card, the rule."""
     deck, phase, seat = game.deck, int(states["phase"][0]), int(states["seat"][0])
+    legal = legal_names(game, states)
+    if not legal and phase != OVER:  # whatever was named
+        return f"the rules of {game.name} leave player_{seat} no card to {PHASES[phase]}: legal() has to return one"
     if not 0 <= action < game.num_actions:
         told = action if abs(action) < 1 << 64 else "of so many digits"
         return f"action {told} is no card: actions are 0 to {game.num_actions - 1}"
@@ -89,7 +92,7 @@ def why_illegal(game: Game, states: States, action: int) -> str:
     else:
         verb, led = ("play", f" (led: {' '.join(led_cards(game, states))})") if phase == FOLLOW else (PHASES[phase], "")
         reason = f"{who} may not {verb} {card}: {game.type.legality_rules[phase]}{led}"
-    return f"{reason}; legal now: {' '.join(legal_names(game, states))}"
+    return f"{reason}; legal now: {' '.join(legal)}"
 
 
 def can_name(game: Game, states: States, action: int) -> bool:
