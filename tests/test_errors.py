@@ -6,6 +6,7 @@ import ast
 import errno
 import io
 import json
+import os
 import re
 import sys
 import warnings
@@ -245,6 +246,11 @@ def test_ctrl_c_is_neither_a_bug_nor_a_traceback(
          f"[Errno 28] No space left on device: '{base.__file__}'"),
         (MemoryError("Unable to allocate 3.03 GiB"),
          "there is not enough memory: MemoryError: Unable to allocate 3.03 GiB"),
+        (RuntimeError("can't start new thread"),
+         "the system starts no more threads or processes (see ulimit -u): RuntimeError: can't start new thread"),
+        (BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN)),
+         "the system starts no more threads or processes (see ulimit -u): "
+         f"BlockingIOError: [Errno {errno.EAGAIN}] {os.strerror(errno.EAGAIN)}"),
         (ModuleNotFoundError("No module named 'torch'", name="torch"),
          "this command needs torch: pip install 'trick_envs[train]'"),
         (ModuleNotFoundError("No module named 'uvicorn.x'", name="uvicorn.x"),

@@ -79,6 +79,9 @@ OF_THE_SYSTEM = {
     if hasattr(errno, name)
 }
 
+# What Python says where a thread or a process cannot be started.
+_NO_MORE = ("can't start new thread", str(OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))))
+
 # The extra that has a library.
 EXTRAS = {
     "matplotlib": "evaluate",
@@ -185,6 +188,8 @@ def user_error(error: BaseException) -> str | None:
         library = (error.name or "").partition(".")[0]
         extra = EXTRAS.get(library)
         return f"this command needs {library}: pip install 'trick_envs[{extra}]'" if extra else None
+    if str(error) in _NO_MORE:
+        return f"the system starts no more threads or processes (see ulimit -u): {in_a_line(error)}"
     if isinstance(error, OSError) and (error.errno in OF_THE_SYSTEM or not _is_our_own(error.filename)):
         return str(error)
     if isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and "DefaultCPUAllocator" in str(error)):
