@@ -18,7 +18,7 @@ from trick_envs.engine.batch import BatchEnv
 from trick_envs.engine.build.twin import call
 from trick_envs.engine.cards import members
 from trick_envs.engine.game import Game
-from trick_envs.engine.kernels.playing import MATCH_ENDED
+from trick_envs.engine.kernels.playing import DEAL_ENDED, MATCH_ENDED
 from trick_envs.engine.positions import places
 from trick_envs.engine.registry import load_game
 from trick_envs.engine.rng import decision_bits_of
@@ -90,6 +90,25 @@ def test_a_drawn_world_is_as_good_as_a_dealt_one(name: str, players: int) -> Non
         while result < MATCH_ENDED:
             result = step(game, world, int(rng.choice(legal_of(game, world))))
         assert sorted(card for found in places(game, world).values() for card in found) == sorted(game.deck.cards)
+
+
+@every_game
+def test_a_world_drawn_from_a_drawn_one_where_a_phase_begins_has_every_card_once_after_a_play(name: str) -> None:
+    """What begins with it, such as who leads, may hang on a card that all know, as the two of clubs in Hearts."""
+    game, rng = load_game(name, None, 1), np.random.default_rng(5)
+    for seed in range(8):
+        states, before, result = start(game, seed), -1, 0
+        while result < DEAL_ENDED:
+            phase = int(states["phase"][0])
+            for first in range(game.num_players) if phase != before and states["tricks"][0] == 0 else ():
+                world = resampled(game, states, first, 1, seed)
+                again = resampled(game, world, (first + 1) % game.num_players, 8, seed)
+                for each in again:
+                    one = np.array([each], game.dtype)
+                    if step(game, one, int(rng.choice(legal_of(game, one)))) < DEAL_ENDED:
+                        lying = [card for found in places(game, one).values() for card in found]
+                        assert sorted(lying) == sorted(game.deck.cards)
+            before, result = phase, step(game, states, int(rng.choice(legal_of(game, states))))
 
 
 @every_game

@@ -133,6 +133,10 @@ def _check_fields(game: GameType) -> None:
         elif fields(State)[name] is not each:
             raise wrong(game, where, name, "another name: every game has a field of this one")
     places = {name: each for name, each in fields(game.state).items() if each.cards}
+    hidden = [name for name, each in places.items() if not each.open and name != "hand"]
+    if hidden and not any(hasattr(module, "remove_hidden") for module in game.modules):
+        expected = "open=True, or the hooks remove_hidden() and place_hidden(): searches would see its cards"
+        raise wrong(game, f"place {hidden[0]!r}", False, expected)
     for name in game.hand_places:
         if name not in places or not places[name].per_seat:
             known = [name for name, each in places.items() if each.per_seat]

@@ -92,6 +92,10 @@ class GameType:
         """The places where cards lie, by the names of their fields."""
         return {name: each for name, each in fields(self.state).items() if each.cards}
 
+    def legality_rule(self, phase: int) -> str:
+        """The rule that an illegal card in the seat's hand breaks in a phase."""
+        return self.legality_rules.get(phase, "the rules do not allow it")
+
     @property
     def options(self) -> dict[str, bool]:
         """The keyword arguments that change a rule, with their defaults."""

@@ -63,6 +63,8 @@ class Recall:
         shown = [(name, place) for name, place in game.type.places.items() if place.open]
         self._open = [name for name, _ in shown]
         self._arrivals = [(name, place.per_seat) for name, place in shown if name not in ("table", "pile")]
+        closed = [(name, place) for name, place in game.type.places.items() if not place.open and name != "hand"]
+        self._closed = [(name, place.per_seat) for name, place in closed]
         self._every_hand = sum(1 << SET * seat for seat in range(game.num_players))
 
     def history(self, deals: Sequence[Deal], seat: int) -> Events:
@@ -122,6 +124,10 @@ class Recall:
                     for place, there in enumerate(lying[name]):
                         where = place if per_seat else MIDDLE
                         came += [(where, MIDDLE, kind(card)) for card in _cards(there & ~sight.known)]
+            for name, per_seat in self._closed if seen & ~sight.known else ():  # where a seat may have been shown cards
+                for place, there in enumerate(_sets(self._states[name])):
+                    where = place if per_seat else MIDDLE
+                    came += [(where, MIDDLE, kind(card)) for card in _cards(there & seen & ~sight.known)]
             sight.in_hands, sight.known = now, everybody | seen
             if (seat, MIDDLE, named) in came:
                 came.remove((seat, MIDDLE, named))

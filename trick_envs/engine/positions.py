@@ -91,7 +91,7 @@ def why_illegal(game: Game, states: States, action: int) -> str:
         reason = f"{who} does not have {card}"
     else:
         verb, led = ("play", f" (led: {' '.join(led_cards(game, states))})") if phase == FOLLOW else (PHASES[phase], "")
-        reason = f"{who} may not {verb} {card}: {game.type.legality_rules[phase]}{led}"
+        reason = f"{who} may not {verb} {card}: {game.type.legality_rule(phase)}{led}"
     return f"{reason}; legal now: {' '.join(legal)}"
 
 

@@ -49,7 +49,7 @@ class _Narrator:
                 plays = event.phase in ("lead", "follow")
                 who = f"player_{event.seat}" if plays else f"player_{event.seat} to {event.phase}"
                 named = f"{who} {done.game.deck.format(event.kind)}"
-                if event.phase == "pass":
+                if event.phase == "pass" or (event.phase == "pick" and not self._lines):
                     self._lines.append(("", [named], ""))
                 else:  # the winner of a trick picks after it
                     (self._lines[-1][1] if event.phase == "pick" else self._row).append(named)

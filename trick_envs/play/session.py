@@ -162,6 +162,8 @@ class Session:
         """Compiles what playing needs, with the first tricks of another match."""
         other = Match(self.game, 0)
         for _ in range(3 * self.game.num_players):
+            if other.over:
+                break
             match_view(other, self.seat)
             _, mask = observe(self.game, other.states, int(other.states["seat"][0]))
             other.step(int(mask.argmax()))
@@ -266,7 +268,7 @@ class Session:
         told = {"card": called(deck.format(action)), "legal": called(*legal_names(game, states))}
         if not can_name(game, states, action):
             return said("illegal.missing", **told)
-        rule = declared(game.name, phase, game.type.legality_rules[PHASES.index(phase)])
+        rule = declared(game.name, phase, game.type.legality_rule(PHASES.index(phase)))
         return said(f"illegal.{phase}", **told, rule=rule, led=called(*led_cards(game, states)))
 
     def question(self) -> Question:

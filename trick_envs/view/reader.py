@@ -222,6 +222,11 @@ def _order_of_play(game: Game, view: TableView, events: Events, deal: int, lette
     """
     names, rows, passed = game.deck.names, list[str](), list[str]()
     upturned, drawn = list[int](), dict[int, list[str]]()
+
+    def add(told: str) -> None:
+        """Adds to the line of the trick; what comes before the first one gets a line of its own."""
+        rows[-1:] = [rows[-1] + told] if rows else [told.strip()]
+
     last, picked, playing, offered, partner = (-1, -1), False, False, list[int](), -1
     for number, seat, phase, card in events.tolist():
         if number != deal or phase in (DEAL, OVER):
@@ -238,19 +243,18 @@ def _order_of_play(game: Game, view: TableView, events: Events, deal: int, lette
         elif phase == PICK:
             if card in upturned:
                 upturned.remove(card)
-            rows[-1] += (
-                f" {'/'.join(names[each] for each in (card, *upturned))}" if upturned else f" pick {names[card]}"
-            )
+            told = f" {'/'.join(names[each] for each in (card, *upturned))}" if upturned else f" pick {names[card]}"
+            add(told if rows else f" P{seat}{told}")
             offered, upturned, picked = upturned, [], picked or bool(upturned)
-            partner = (seat + 2) % game.num_players  # gets what was not picked
+            partner = (seat + 2) % game.num_players if game.type.teams else -1  # gets what was not picked
         elif phase == LEAD and last == (LEAD, seat):
-            rows[-1] += f"+{names[card]}"
+            add(f"+{names[card]}")
         elif phase == LEAD:
             rows.append(f"{letter}{seat} {names[card]}")
         elif phase == FOLLOW:
-            rows[-1] += f" {names[card]}" if seat == (last[1] + 1) % game.num_players else f" P{seat} {names[card]}"
+            add(f" {names[card]}" if seat == (last[1] + 1) % game.num_players else f" P{seat} {names[card]}")
         else:
-            rows[-1] += f" P{seat} {PHASES[phase]}s {names[card]}"
+            add(f" P{seat} {PHASES[phase]}s {names[card]}")
         last = (phase, seat) if phase in (LEAD, FOLLOW) else last
     lines = [f"You passed, in this order: {' '.join(passed)}"] if passed else []
     running = [f"On the table: P{rows.pop().removeprefix(letter)}"] if rows and view.trick else []

@@ -20,7 +20,7 @@ from trick_envs.engine.cards import (
 )
 from trick_envs.engine.rng import draw_from
 from trick_envs.engine.state import Numbers, Streams
-from trick_envs.games.hearts.rules import PASSED, HeartsState, passing_is_done, receiver, without_points
+from trick_envs.games.hearts.rules import PASSED, TWO_OF_CLUBS, HeartsState, passing_is_done, receiver, without_points
 
 PASSING = 16  # slot numbers: this, and the seat that has named the card
 
@@ -68,7 +68,7 @@ def draw_passed(state: HeartsState, other: int, streams: Streams, i: int) -> Non
     """Draws the three cards that a seat has passed; it knows where those are that have not been played."""
     target = receiver(state, other)
     pool = first_hand(state, target)
-    take_all(state.seen[other], pool)
+    take_all(state.seen[other], without(pool, just(TWO_OF_CLUBS)))  # of which all know where it is
     state.gave[other] = 0
     for _ in range(PASSED):
         card = nth(pool, draw_from(streams, i, size(pool)))
