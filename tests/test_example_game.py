@@ -26,6 +26,7 @@ SUITES = (
     "test_view.py",
     "test_reproducibility.py",
     "test_networks.py",
+    "test_search.py",
 )
 
 

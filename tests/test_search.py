@@ -130,6 +130,64 @@ def test_a_world_that_is_never_accepted_still_has_every_card_once_and_looks_the_
     assert moved > 1
 
 
+def given_by_force(hand: set[int], to_right: int, to_left: int) -> bool:
+    """Whether a hand of Tricky Express had to give these: one of its highest rank, then one of those of the rest."""
+    rest = {card % 13 for card in hand - {to_right}}
+    return to_right % 13 == max(card % 13 for card in hand) and to_left % 13 == max(rest)
+
+
+def can_have_been_given(hands: list[set[int]], seat: int, gave: dict[int, list[int]]) -> bool:
+    """Whether there are forced gifts among the three others with which all three gave what they had to."""
+    left, far, right = ((seat + k) % 4 for k in (1, 2, 3))
+    (to_right, to_left), left_gave, right_gave = gave[seat], gave[left][0], gave[right][1]
+    for from_far, from_left in itertools.product(hands[left] - {to_left}, hands[far]):
+        if given_by_force(hands[left] - {from_far, to_left} | {from_left, left_gave}, left_gave, from_left):
+            for other, from_right in itertools.product(hands[right] - {to_right}, hands[far] - {from_left}):
+                at_right = hands[right] - {other, to_right} | {from_right, right_gave}
+                at_far = hands[far] - {from_left, from_right} | {from_far, other}
+                if given_by_force(at_right, from_right, right_gave) and given_by_force(at_far, from_far, other):
+                    return True
+    return False
+
+
+def test_after_the_first_exchange_of_an_express_all_can_have_been_forced_to_their_gifts() -> None:
+    game = load_game("tricky_express")
+    for seed in range(4):
+        states, rng, gave, seat = start(game, seed), np.random.default_rng(seed), dict[int, list[int]](), seed % 4
+        for _ in range(8):
+            gave.setdefault(int(states["seat"][0]), []).append(int(rng.choice(legal_of(game, states))))
+            step(game, states, gave[int(states["seat"][0])][-1])
+        for world in (*states, *resampled(game, states, seat, 20, seed)):
+            hands = [set(members(world["hand"][other])) for other in range(4)]
+            assert can_have_been_given(hands, seat, gave)
+
+
+def test_cards_that_a_neighbour_has_played_count_among_those_above_its_forced_gift() -> None:
+    game = load_game("tricky_express")
+    for seed in range(60):
+        states, rng, gave, played = (
+            start(game, seed),
+            np.random.default_rng(seed),
+            {},
+            {other: set() for other in range(4)},
+        )
+        for number in range(32):
+            acts, action = int(states["seat"][0]), int(rng.choice(legal_of(game, states)))
+            if number < 16:
+                gave.setdefault(acts, []).append(action)
+            else:
+                played[acts].add(action)
+            step(game, states, action)
+        seat = seed % 4
+        for world in (*states, *resampled(game, states, seat, 40, seed)):
+            for other, gift, mine in (
+                ((seat + 1) % 4, gave[(seat + 1) % 4][0], {gave[seat][1], gave[seat][3]}),
+                ((seat + 3) % 4, gave[(seat + 3) % 4][1], {gave[seat][0], gave[seat][2]}),
+            ):
+                had = set(members(world["hand"][other])) | played[other]
+                assert sum(card % 13 > gift % 13 for card in had - mine) <= 2
+
+
 def test_notes_of_an_exchange_follow_the_cards_into_a_drawn_world() -> None:
     """Tricky Express: what another seat noted of its gifts names cards that lie where the noted cards lay."""
     game, rng = load_game("tricky_express"), np.random.default_rng(6)

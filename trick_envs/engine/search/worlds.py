@@ -18,7 +18,7 @@ OLD, WHERE, NEW = range(3)  # rows of the scratch table of ``resample``: card be
 ROWS, WIDTH = 3, 128
 
 TRIES = 200  # attempts to draw a world that respects the voids; see ``resample``
-WORLDS = 20  # worlds drawn until one is consistent
+WORLDS = 200  # worlds drawn until one is consistent
 
 LOG_FACTORIAL = np.array([math.lgamma(n + 1.0) for n in range(WIDTH)])
 

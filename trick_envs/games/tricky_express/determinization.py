@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from trick_envs.engine.build import rule
-from trick_envs.engine.cards import cards, first, is_empty, nth, put, rest, size, without
+from trick_envs.engine.cards import CardSet, cards, first, is_empty, just, nth, put, rest, size, union, without
 from trick_envs.engine.rng import draw_from
 from trick_envs.engine.state import PASS, Numbers, Place, Streams
 from trick_envs.engine.table import card_flags, card_of_flags, left, move, rank, right
@@ -108,19 +108,96 @@ def take_back(state: TrickyExpressState, offer: Place, hand: Place) -> None:
 
 @rule
 def is_consistent(state: TrickyExpressState, seat: int) -> bool:
-    """A neighbour holds nothing above the card that it was forced to give, except gifts from its other neighbour."""
+    """Whether the others can have been forced to give what they gave.
+
+    After the first exchange this is exact. After the second one, a neighbour has had nothing above the card that it was
+    forced to give, except from its other neighbour, twice; whether the other three can have given each other all of it
+    is not asked.
+    """
     exchanges = state.named // (2 * state.num_players)
-    if exchanges > 0:
-        for neighbour in (RIGHT, LEFT):
-            other = right(state, seat) if neighbour == RIGHT else left(state, seat)
-            held = without(cards(state.hand[other]), cards(state.seen[seat]))
-            limit, higher_ones = rank_got(state, seat, neighbour), 0
-            while not is_empty(held):
-                higher_ones += rank(state, first(held)) > limit
-                held = rest(held)
-            if higher_ones > exchanges:
-                return False
+    if exchanges == 1:
+        return forced_gifts_fit(state, seat)
+    for neighbour in (RIGHT, LEFT):
+        if exchanges == 2 and above(state, not_mine(state, seat, neighbour), rank_got(state, seat, neighbour)) > 2:
+            return False
     return True
+
+
+@rule
+def forced_gifts_fit(state: TrickyExpressState, seat: int) -> bool:
+    """Whether there are gifts among the other three that all were forced to give, before the second exchange ends.
+
+    The left neighbour gave its highest card here and its next one across, the right one its highest across and its next
+    one here; the seat across gave its highest to the left neighbour and its next one to the right one. The higher these
+    two are, the more do all hands allow.
+    """
+    mine, theirs = not_mine(state, seat, LEFT), not_mine(state, seat, RIGHT)
+    far, got, got_next = (
+        held(state, left(state, left(state, seat))),
+        rank_got(state, seat, LEFT),
+        rank_got(state, seat, RIGHT),
+    )
+    if above(state, mine, got) > 1 or above(state, theirs, got_next) > 1:
+        return False
+    to_left = highest_rank(state, mine)
+    least = highest_rank(state, without(mine, just(first(of_highest_rank(state, mine)))))
+    to_right = highest_rank(state, theirs)
+    if to_right > to_left:  # this is not it
+        if to_right > got_next:
+            return False
+        to_right = -1
+        while not is_empty(theirs):
+            if rank(state, first(theirs)) <= to_left:
+                to_right = max(to_right, rank(state, first(theirs)))
+            theirs = rest(theirs)
+    higher_ones, one = above(state, far, to_right), far
+    while to_right >= 0 and not is_empty(one):
+        from_left, other = first(one), far
+        one = rest(one)
+        while least <= rank(state, from_left) <= got and not is_empty(other):
+            from_right = first(other)
+            other = rest(other)
+            covered = (rank(state, from_left) > to_right) + (rank(state, from_right) > to_right)
+            if from_right != from_left and rank(state, from_right) >= got_next and covered == higher_ones:
+                return True
+    return False
+
+
+@rule
+def held(state: TrickyExpressState, seat: int) -> CardSet:
+    """The cards that a seat has after the exchanges so far, and those that it has named or played since."""
+    found = union(
+        union(cards(state.hand[seat]), cards(state.gone[seat])),
+        union(cards(state.to_right[seat]), cards(state.to_left[seat])),
+    )
+    for k in range(state.trick_size):
+        if state.trick_seat[k] == seat:
+            found = union(found, just(state.trick[k]))
+    return found
+
+
+@rule
+def not_mine(state: TrickyExpressState, seat: int, neighbour: int) -> CardSet:
+    """What a neighbour has held, but for what the seat has given to it."""
+    found = held(state, right(state, seat) if neighbour == RIGHT else left(state, seat))
+    for exchange in range(state.named // (2 * state.num_players)):
+        found = without(found, just(card_of_flags(state, state.exchanged[seat * EXCHANGED + 4 * exchange + neighbour])))
+    return found
+
+
+@rule
+def above(state: TrickyExpressState, some: CardSet, limit: int) -> int:
+    """How many of some cards are of a higher rank."""
+    found = 0
+    while not is_empty(some):
+        found += rank(state, first(some)) > limit
+        some = rest(some)
+    return found
+
+
+@rule
+def highest_rank(state: TrickyExpressState, some: CardSet) -> int:
+    return rank(state, first(of_highest_rank(state, some)))
 
 
 @rule
