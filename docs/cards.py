@@ -25,7 +25,8 @@ tuned on, with 95 % intervals.
   opponents.
 - *Not beaten*: players of the ladder over which the interval includes 0 or is below it.
 - *Exploitability found*: the most that any deviator has won from copies of the policy, as the only one of its kind,
-  where that is more than its interval. It is a lower bound; *nothing found* does not prove that there is nothing.
+  over the mean of the others, where that is more than its interval. It is a lower bound; *nothing found* does not prove
+  that there is nothing.
 
 ```bash
 trick policies

@@ -354,7 +354,7 @@ def test_the_best_response_command_finds_out_that_random_can_be_exploited(tmp_pa
     assert margin > half_width + 0.3
     assert measured["margin"] > measured["half_width"] + 0.3
     assert f"over random: {margin:+.2f} ± {half_width:.2f} points per deal (300 deals)" in result.output
-    assert "random is exploitable by at least that" in result.output
+    assert "random is exploitable by at least that margin" in result.output
     make_agent(str(folder / "policy.onnx"), load_game("pepper"))
 
 
@@ -417,7 +417,7 @@ def test_a_policy_of_another_game_cannot_be_exploited(finished: Path, tmp_path: 
 @pytest.mark.parametrize(
     ("margin", "expected"),
     [
-        (0.51, "over greedy: +0.51 ± 0.50 points per deal (80 deals): greedy is exploitable by at least that"),
+        (0.51, "over greedy: +0.51 ± 0.50 points per deal (80 deals): greedy is exploitable by at least that margin"),
         (0.49, "+0.49 ± 0.50 points per deal (80 deals): no way to exploit greedy was found, which does not prove"),
         (-0.9, "-0.90 ± 0.50 points per deal (80 deals): no way to exploit greedy was found, which does not prove"),
     ],
@@ -450,7 +450,7 @@ def test_a_null_stands_beside_a_control_and_a_control_that_fails_is_said():
     assert "control: one greedy among random wins +" in words
     assert "finding nothing says nothing" not in words
     assert "finding nothing says nothing" in in_words(null, null)
-    assert "exploitable by at least that" in in_words(control, control)
+    assert "exploitable by at least that margin" in in_words(control, control)
 
 
 def test_a_players_own_policy_searches_against_it():

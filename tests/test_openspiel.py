@@ -18,7 +18,7 @@ pytest.importorskip("pyspiel")
 
 import pyspiel
 from open_spiel.python import policy
-from open_spiel.python.algorithms import exploitability, ismcts, mcts
+from open_spiel.python.algorithms import best_response, expected_game_score, exploitability, ismcts, mcts
 from open_spiel.python.observation import make_observation
 
 from trick_envs.engine.registry import game_type, load_game
@@ -342,6 +342,18 @@ def test_with_more_seats_it_is_the_mean_gain_of_a_best_response() -> None:
     greedy = policy.pyspiel_policy_to_python_policy(game, greedy_policy(game))
     assert found["greedy"] == pytest.approx(exploitability.nash_conv(game, greedy) / 3)
     assert found["cfr+:30"] < 0.01 < found["greedy"] < found["random"]
+
+
+def test_a_margin_over_the_others_is_more_than_exploitability_by_the_share_of_the_seat_itself() -> None:
+    """As ``docs/training.md`` says of the bound that ``trick best-response`` finds."""
+    game = small("donguri", 3, 2, 3, 2)
+    target, margins = policy.pyspiel_policy_to_python_policy(game, greedy_policy(game)), []
+    for seat in range(3):
+        best = [target] * 3
+        best[seat] = best_response.BestResponsePolicy(game, seat, target)
+        returns = expected_game_score.policy_value(game.new_initial_state(), best)
+        margins.append(returns[seat] - np.mean(np.delete(returns, seat)))
+    assert np.mean(margins) * 2 / 3 == pytest.approx(exploitabilities(game, 1)["greedy"])
 
 
 def test_nothing_is_to_be_gained_where_there_is_no_choice() -> None:

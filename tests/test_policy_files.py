@@ -21,6 +21,7 @@ from trick_envs.agents.onnx_file import MAX_BYTES, read_graph
 from trick_envs.agents.onnx_sizes import BatchSize, sizes_of
 from trick_envs.agents.policy import ILLEGAL_LOGIT, METADATA_KEY, PolicyError, policy_metadata
 from trick_envs.agents.pretrained import pretrained_policy
+from trick_envs.engine.build.cache import cache_root
 from trick_envs.errors import InputError
 
 onnx = pytest.importorskip("onnx")
@@ -770,6 +771,15 @@ def test_a_file_of_which_bytes_have_changed_plays_or_is_one_sentence(tmp_path: P
         assert games.action_masks[np.arange(8), actions].all()
         plays += 1
     assert 0 < plays < 300
+
+
+def test_who_plays_a_policy_is_told_to_nobody(tmp_path: Path) -> None:
+    """``onnxruntime`` numbers a machine in the home folder before it tells its makers what runs there."""
+    program = "from trick_envs import load_game, make_agent; make_agent('pretrained', load_game('pepper'))"
+    own = {name: value for name, value in os.environ.items() if name != "ORT_DISABLE_TELEMETRY"}
+    kept = {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path), "TRICK_ENVS_CACHE": str(cache_root())}
+    subprocess.run([sys.executable, "-c", program], env={**own, **kept}, check=True)
+    assert [file for file in tmp_path.rglob("*") if "Microsoft" in str(file)] == []
 
 
 # --- what a policy may be ---------------------------------------------------------------------------------------------

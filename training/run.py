@@ -344,7 +344,7 @@ def verdict(best_response: Result) -> str:
     deals = f"{best_response.deals} deals"
     found = f"margin of the best response over {player}: {margin:+.2f} ± {half_width:.2f} points per deal ({deals}): "
     if margin > half_width:
-        return found + f"{player} is exploitable by at least that"
+        return found + f"{player} is exploitable by at least that margin"
     return found + f"no way to exploit {player} was found, which does not prove that there is none"
 
 

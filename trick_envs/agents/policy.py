@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
@@ -89,6 +90,7 @@ def read_policy_file(path: str | Path) -> bytes:
 
 def _session(model: bytes) -> onnxruntime.InferenceSession:
     """An ``onnxruntime`` session of a model, on one thread."""
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")  # it would number this machine, and tell its makers
     try:
         import onnxruntime
     except ModuleNotFoundError:

@@ -68,7 +68,7 @@ def in_words(deviation: Deviation, control: Deviation) -> str:
         f"{found.margin_as_one:+.2f} ± {found.half_width_as_one:.2f} points per deal ({found.deals} test deals)"
     ]
     if found.margin_as_one > found.half_width_as_one:
-        lines[0] += f": {found.opponent} is exploitable by at least that"
+        lines[0] += f": {found.opponent} is exploitable by at least that margin"
     lines.append(
         f"control: one {known.player} among {known.opponent} wins {known.margin_as_one:+.2f} ± "
         f"{known.half_width_as_one:.2f}"

@@ -54,8 +54,8 @@ class Result:
         deals: number of different deals.
         margin: the player's points per deal minus the opponent's, the mean of both ways.
         half_width: the 95 % confidence interval is ``margin`` ± this.
-        margin_as_one: the margin of a single player among opponents alone, as exploitability needs it. In team games
-            the same as ``margin``.
+        margin_as_one: the margin of a single player among opponents alone, its points less the mean of theirs, as
+            exploitability needs it. In team games the same as ``margin``.
         half_width_as_one: the 95 % confidence interval is ``margin_as_one`` ± this.
     """
 

@@ -6,6 +6,7 @@ Types, server, client and protocol are OpenEnv's; what is asked and what an answ
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 from uuid import uuid4
@@ -220,6 +221,7 @@ def make_openenv_app(
         ValueError: for settings that no environment can be made with.
     """
     CardEnvironment(game, splits, **settings)
+    os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")  # of OpenEnv's web page, if somebody switches it on
     app = create_app(
         lambda: CardEnvironment(game, splits, **settings),
         CardAction,
