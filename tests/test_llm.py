@@ -489,3 +489,35 @@ def test_the_benchmark_measures_margins_losses_and_bad_answers(server, tmp_path)
     assert again.exit_code == 0, again.output
     assert len(server.requests) == asked
     assert json.loads(file.read_text())["rows"] == [model, other]
+
+
+@pytest.mark.parametrize("spec", ["random", "greedy", "search:10", "pretrained:sample"])
+def test_the_benchmark_judges_the_deals_of_its_table(spec, tmp_path, monkeypatch):
+    """Whoever comes first in a pair gets other random choices, and the arena ranks players by their files first."""
+    from trick_envs.evaluation import language
+    from trick_envs.evaluation.arena import make_plan, play_arena
+    from trick_envs.evaluation.duplicate import margins_of, play_points
+    from trick_envs.evaluation.seeds import Purpose
+
+    plan, judged = make_plan(load_game("donguri", 3, 1), [spec, "pretrained"], 2, None, 0, Purpose.VALIDATION, True), []
+
+    def noted(game, pair, *given):
+        points = play_points(game, pair, *given)
+        judged.append(([player.name for player in pair], margins_of(game, points)))
+        return points
+
+    standings = play_arena(plan, tmp_path / "arena", 1, lambda *_: None, None)
+    monkeypatch.setattr(language, "play_points", noted)
+    assert language.judge_decisions(plan, spec, 2, tmp_path, "pretrained+rollout:2")["all"].decisions > 10
+    ((order, margins),) = judged
+    margin = margins.mean() if order[0] == spec else -margins.mean()
+    assert standings.results[spec, "pretrained"].margin == pytest.approx(margin)
+
+
+@pytest.mark.parametrize("twice", [["greedy", "greedy"], ["greedy", "--game", "pepper", "--game", "pepper"]], ids=str)
+def test_who_and_what_is_named_twice_in_the_benchmark_is_told(twice, tmp_path):
+    from trick_envs.cli import app
+
+    found = CliRunner().invoke(app, ["language-benchmark", *twice, "--folder", str(tmp_path)]).exception
+    assert isinstance(found, InputError)
+    assert str(found).startswith("named twice: ")

@@ -18,6 +18,7 @@ from trick_envs.cli.base import (
     out,
     output_folder,
 )
+from trick_envs.errors import InputError
 
 
 @app.command()
@@ -48,6 +49,9 @@ def language_benchmark(
 
     try_to_write(folder / "table.md")
     purpose = split.purpose
+    for named in (players, game or []):
+        if twice := [each for each in named if named.count(each) > 1]:
+            raise InputError(f"named twice: {twice[0]}")
     rows: list[Row] = []
     loaded = [load_game(name, num_players, 1) for name in (game or GAMES)]
     plans = [
@@ -60,7 +64,7 @@ def language_benchmark(
             home = folder / f"{one.name}-{one.num_players}-{split.value}-{seed}"
             standings = play_schedule(plan, home, workers, None)
             margins = {anchor: standings.results[spec, anchor] for anchor in ANCHORS if anchor != spec}
-            losses = judge_decisions(one, spec, min(judged_deals, deals), seed, purpose, home) if judged_deals else {}
+            losses = judge_decisions(plan, spec, min(judged_deals, deals), home) if judged_deals else {}
             usage = usage_in(home).get(spec) if spec.startswith(LLM) else None
             rows.append(Row(spec, f"{one.name}-{one.num_players}", margins, losses, usage))
             write_text(folder / "table.md", benchmark_table(rows) + "\n")

@@ -76,8 +76,10 @@ def play(
     """Play a match in the terminal; as plain text if input or output is a file or a pipe."""
     from trick_envs.play.terminal import play_match
 
-    if resume == (game is not None):
+    if not resume and game is None:
         raise InputError("name a game, such as pepper (or --resume with a --record)")
+    if resume and game is not None:
+        raise InputError(f"--resume goes on with the game of the record: leave out {game!r}")
     if resume and (record is None or any(given is not None for given in (num_players, opponents, seed, num_deals))):
         raise InputError("--resume needs the --record of a match, which goes on with its own players and deals")
     play_match(game, num_players, seat, opponents, seed, num_deals, record, symbols, pause, trust)

@@ -15,9 +15,9 @@ from trick_envs.agents.judge import Judge
 from trick_envs.agents.llm import Usage, answers_in
 from trick_envs.engine.game import Game
 from trick_envs.engine.state import OVER, PHASES
+from trick_envs.evaluation.arena import Plan
 from trick_envs.evaluation.duplicate import Result, play_points
 from trick_envs.evaluation.intervals import half_width_95
-from trick_envs.evaluation.seeds import Purpose
 
 GAMES = ("donguri", "double_deck_whist", "pepper", "tricky_express", "zaraba22")
 ANCHORS = ("random", "greedy", "pretrained")
@@ -95,19 +95,18 @@ class Judged:
         return actions
 
 
-def judge_decisions(
-    game: Game, spec: str, deals: int, seed: int, purpose: Purpose, folder: Path, judge: str = JUDGE
-) -> dict[str, Loss]:
-    """What a player's decisions lose against ``pretrained``, by phase: in the first deals of the benchmark.
+def judge_decisions(plan: Plan, spec: str, deals: int, folder: Path, judge: str = JUDGE) -> dict[str, Loss]:
+    """What a player's decisions lose against ``pretrained``, by phase: in the first deals of a benchmark's plan.
 
     Answers of language models that the folder has are not asked for again.
     """
     with answers_in(folder):
-        player = Judged(make_agent(spec, game), game, judge)
-        pair: list[Agent] = [player, make_agent("pretrained", game)]
-        if spec > "pretrained":  # as an arena seats and seeds them
+        player = Judged(make_agent(spec, plan.game), plan.game, judge)
+        pair: list[Agent] = [player, make_agent("pretrained", plan.game)]
+        ranked = [each.spec for each in sorted(plan.players, key=lambda each: each.rank)]
+        if ranked.index(spec) > ranked.index("pretrained"):  # as the arena seats and seeds them
             pair.reverse()
-        play_points(game, (pair[0], pair[1]), purpose, seed, 0, deals)
+        play_points(plan.game, (pair[0], pair[1]), plan.purpose, plan.seed, 0, deals)
     seeds, phases, lost = (np.array(part) for part in zip(*player.found, strict=True))
     chosen = {PHASES[phase]: phases == phase for phase in np.unique(phases)} | {"all": np.ones(len(phases), np.bool_)}
     losses = {}
