@@ -1187,7 +1187,7 @@ def test_the_games_of_self_play_have_no_other_methods_and_attributes() -> None:
     ("arguments", "message"),
     [
         (["play"], "name a game, such as pepper"),
-        (["play", "pepper", "--resume"], "name a game, such as pepper"),
+        (["play", "pepper", "--resume"], "--resume goes on with the game of the record: leave out 'pepper'"),
         (["play", "--resume"], "--resume needs the --record of a match"),
         (["train"], "name a config, such as quickstart .or --resume with a --folder"),
         (["train", "--folder", "run"], "name a config, such as quickstart"),
