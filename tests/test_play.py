@@ -524,7 +524,6 @@ def test_hints_mistakes_and_the_end_of_the_input(file):
         (["pepper", "--opponents", "nobody"], "'nobody' is no player"),
         (["pepper", "--opponents", "greedy,random"], "expected 1 spec, or 4 separated by commas"),
         (["--resume"], "--resume needs the --record"),
-        ("--resume goes on with the game of the record: leave out 'pepper'",),
     ],
 )
 def test_a_wrong_argument_is_told(arguments, message):
