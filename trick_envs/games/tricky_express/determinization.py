@@ -131,25 +131,22 @@ def forced_gifts_fit(state: TrickyExpressState, seat: int) -> bool:
     one here; the seat across gave its highest to the left neighbour and its next one to the right one. The higher these
     two are, the more do all hands allow.
     """
-    mine, theirs = not_mine(state, seat, LEFT), not_mine(state, seat, RIGHT)
-    far, got, got_next = (
-        held(state, left(state, left(state, seat))),
-        rank_got(state, seat, LEFT),
-        rank_got(state, seat, RIGHT),
-    )
-    if above(state, mine, got) > 1 or above(state, theirs, got_next) > 1:
+    at_left, at_right = not_mine(state, seat, LEFT), not_mine(state, seat, RIGHT)
+    far = held(state, left(state, left(state, seat)))
+    got, got_next = rank_got(state, seat, LEFT), rank_got(state, seat, RIGHT)
+    if above(state, at_left, got) > 1 or above(state, at_right, got_next) > 1:
         return False
-    to_left = highest_rank(state, mine)
-    least = highest_rank(state, without(mine, just(first(of_highest_rank(state, mine)))))
-    to_right = highest_rank(state, theirs)
+    to_left = highest_rank(state, at_left)
+    least = highest_rank(state, without(at_left, just(first(of_highest_rank(state, at_left)))))
+    to_right = highest_rank(state, at_right)
     if to_right > to_left:  # this is not it
         if to_right > got_next:
             return False
         to_right = -1
-        while not is_empty(theirs):
-            if rank(state, first(theirs)) <= to_left:
-                to_right = max(to_right, rank(state, first(theirs)))
-            theirs = rest(theirs)
+        while not is_empty(at_right):
+            if rank(state, first(at_right)) <= to_left:
+                to_right = max(to_right, rank(state, first(at_right)))
+            at_right = rest(at_right)
     higher_ones, one = above(state, far, to_right), far
     while to_right >= 0 and not is_empty(one):
         from_left, other = first(one), far
