@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers import installed
+from helpers import deal, installed
 from smallest_game import GAME, rules
 
 from trick_envs import make_agent
@@ -39,8 +39,7 @@ def _installed(tmp_path: Path) -> Iterator[None]:
 def dealt(*hands: str, stock: str) -> RawEnv:
     """Dealt by seat 0."""
     env = RawEnv(load_game(GAME.name))
-    deal = {"dealer": 0, "hands": [hand.split() for hand in hands], "stock": stock.split()}
-    env.reset(seed=0, options={"deals": [deal]})
+    env.reset(seed=0, options={"deals": [deal(hands, 0, stock)]})
     return env
 
 

@@ -60,11 +60,9 @@ class Recall:
         self._sights: list[_Sight] = []
         self._passed: list[tuple[int, int]] = []  # each card that is on its way to another seat, and who has passed it
         self._deals = self._plays = 0
-        shown = [(name, place) for name, place in game.type.places.items() if place.open]
-        self._open = [name for name, _ in shown]
-        self._arrivals = [(name, place.per_seat) for name, place in shown if name not in ("table", "pile")]
-        closed = [(name, place) for name, place in game.type.places.items() if not place.open and name != "hand"]
-        self._closed = [(name, place.per_seat) for name, place in closed]
+        places = game.type.places
+        self._open = [name for name, place in places.items() if place.open]
+        self._arrivals = {name: place for name, place in places.items() if name not in ("hand", "table", "pile")}
         self._every_hand = sum(1 << SET * seat for seat in range(game.num_players))
 
     def history(self, deals: Sequence[Deal], seat: int) -> Events:
@@ -108,9 +106,9 @@ class Recall:
         who has passed them, which it sees.
         """
         hands, kind = _bits(self._states["hand"]), self.game.deck.kind
-        lying = {name: _sets(self._states[name]) for name in self._open}
-        arrived = _union(lying[name] for name, _ in self._arrivals)
-        everybody = _union((*lying.values(), _sets(self._states["gone"])))
+        lying = {name: _sets(self._states[name]) for name in self._arrivals}
+        arrived = _union(lying.values())
+        everybody = _union(_sets(self._states[name]) for name in (*self._open, "gone"))
         passed = False
         for observer, (sight, seen) in enumerate(zip(self._sights, _sets(self._states["seen"]), strict=True)):
             came: list[tuple[int, int, int]] = []
@@ -119,15 +117,11 @@ class Recall:
                 for holder in range(self.game.num_players):
                     kinds, own = map(kind, _cards(drawn >> SET * holder)), holder == observer
                     came += [(holder, self._giver(each) if own else MIDDLE, each) for each in kinds]
-            if arrived & ~sight.known:
-                for name, per_seat in self._arrivals:
-                    for place, there in enumerate(lying[name]):
-                        where = place if per_seat else MIDDLE
-                        came += [(where, MIDDLE, kind(card)) for card in _cards(there & ~sight.known)]
-            for name, per_seat in self._closed if seen & ~sight.known else ():  # where a seat may have been shown cards
-                for place, there in enumerate(_sets(self._states[name])):
-                    where = place if per_seat else MIDDLE
-                    came += [(where, MIDDLE, kind(card)) for card in _cards(there & seen & ~sight.known)]
+            if shown := arrived & (everybody | seen) & ~sight.known:
+                for name, place in self._arrivals.items():
+                    for holder, there in enumerate(lying[name]):
+                        where = holder if place.per_seat else MIDDLE
+                        came += [(where, MIDDLE, kind(card)) for card in _cards(there & shown)]
             sight.in_hands, sight.known = now, everybody | seen
             if (seat, MIDDLE, named) in came:
                 came.remove((seat, MIDDLE, named))

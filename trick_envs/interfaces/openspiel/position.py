@@ -257,10 +257,8 @@ class Position:
         if all_open(game.type):
             return everybody
         assert self.before is not None
-        if (
-            self.before.record["phase"][0] == PASS
-        ):  # who gets the cards sees them, but not in which order they were named
-            return 1 << actor
+        if self.before.record["phase"][0] == PASS:
+            return 1 << actor  # who gets the cards sees them, but not in which order they were named
         words, it = self.record.view(np.int64), np.int64(1 << action % WORD)
         of_the_card = slice(0, 2) if game.deck.copies == 2 else slice(action // WORD, action // WORD + 1)
         if (words[_words(game, "open")[:, of_the_card]] & it).any():
